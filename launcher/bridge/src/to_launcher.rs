@@ -1,0 +1,47 @@
+//! What a UI may ask of the launcher. The launcher decides; none of this is a command.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Place;
+
+/// One message from a UI.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// A whole screen, painted from blank, as terminal bytes of the documented subset.
+    /// A newer frame replaces an undrawn older one.
+    Frame(Vec<u8>),
+    /// One text frame for the server, carried unread.
+    Link(Vec<u8>),
+    /// Something that only the visitor's own computer may do.
+    Action {
+        /// The UI's id for it; the outcome carries it back.
+        request: u64,
+        /// What.
+        action: Action,
+    },
+    /// Asks for one [`crate::Event::Wake`] after so many milliseconds; replaces an older wish. `None` takes it back.
+    WakeIn(Option<u64>),
+    /// Where the UI is now; `None`: on a screen of no session.
+    Place(Option<Place>),
+    /// The state to hand to the UI's successor.
+    Snapshot(Vec<u8>),
+    /// The window title wished for.
+    Title(String),
+}
+
+/// A local action. The launcher allows it, asks the visitor, or refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Action {
+    /// Put this text into the visitor's clipboard.
+    Copy(String),
+    /// Open this URL in the visitor's browser.
+    OpenUrl(String),
+    /// Edit this text in the visitor's editor.
+    Edit(String),
+    /// Suspend the launcher, as job control does.
+    Suspend,
+    /// Forget the credential of this server.
+    SignOut,
+    /// Leave.
+    Quit,
+}

@@ -1,0 +1,109 @@
+//! The bodies of door requests and answers, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// Asks the server to prove that it holds its key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofRequest {
+    /// 32 fresh random bytes, base64url without padding.
+    pub nonce: String,
+}
+
+/// The server's proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// [`crate::DOOR_VERSION`] of the server.
+    pub door: u32,
+    /// The server's version, to show.
+    pub server: String,
+    /// Ed25519 public key, base64url without padding.
+    pub public_key: String,
+    /// Signature over [`proof_message`], base64url without padding.
+    pub signature: String,
+}
+
+/// Returns the bytes that a proof signs: bound to this purpose, so that the key signs nothing else by mistake.
+pub fn proof_message(nonce: &str) -> Vec<u8> {
+    format!("porthole door proof v1\n{nonce}").into_bytes()
+}
+
+/// Turns a link's token into a cookie.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redeem {
+    /// The token of the link. A secret.
+    pub token: String,
+    /// The name to show: the device's for an owner, the person's for a guest; at most 40 characters.
+    pub name: String,
+}
+
+/// Who a redeemed link makes you.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Redeemer {
+    /// A device of the owner.
+    Owner,
+    /// A guest of one session.
+    Guest {
+        /// The session.
+        session: String,
+        /// `view` or `full`.
+        mode: String,
+    },
+}
+
+/// The answer to [`Redeem`]. The cookie comes in `Set-Cookie`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redeemed {
+    /// Who you are now.
+    pub who: Redeemer,
+}
+
+/// The answer of the probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Admitted {
+    /// Who you are.
+    pub who: Redeemer,
+}
+
+/// A refusal, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What failed, one sentence.
+    pub message: String,
+    /// What to do next; may be empty.
+    #[serde(default)]
+    pub hint: String,
+}
+
+/// The manifest of a UI bundle; at most 8 KiB of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The bundle's own name, to show.
+    pub name: String,
+    /// The bundle's own version, to show.
+    pub version: String,
+    /// Version of the bridge it speaks.
+    pub abi: i32,
+    /// SHA-256 of the bundle, 64 lower-case hex digits.
+    pub sha256: String,
+    /// Size of the bundle in bytes.
+    pub bytes: u64,
+}
+
+/// A binary frame of the link: what concerns the launcher, as JSON bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LinkControl {
+    /// The server has another bundle now.
+    BundleChanged {
+        /// Its hash.
+        sha256: String,
+    },
+    /// The credential no longer admits; the connection closes.
+    AccessEnded {
+        /// Why, for a person.
+        reason: String,
+    },
+    /// The server is shutting down; trying again is right.
+    ShuttingDown,
+}

@@ -1,0 +1,336 @@
+//! Calls: one request, one reply or error. Those that change something carry a client-made request id.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ConversationId, EntryId, ModelRef, Policy, QuestionId, RequestId, RunId, SendMode, SessionId,
+    SubmissionId, Thinking,
+};
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident = $wire:literal { $($(#[$fdoc:meta])* $field:ident : $ty:ty),* $(,)? })*) => {
+        /// A call with its parameters.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "method", content = "params")]
+        pub enum Call {
+            $($(#[$doc])* #[serde(rename = $wire)] $name { $($(#[$fdoc])* $field: $ty),* },)*
+        }
+
+        /// A call without its parameters: the row of the permission table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Call {
+            /// Returns which call it is.
+            pub fn method(&self) -> Method {
+                match self { $(Self::$name { .. } => Method::$name,)* }
+            }
+        }
+
+        impl Method {
+            /// Every method, in the order of this file.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns its name on the wire.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $wire,)* }
+            }
+        }
+    };
+}
+
+calls! {
+    /// Makes a session. Reply: [`replies::Created`].
+    SessionCreate = "session.create" {
+        /// The client's id of it.
+        request: RequestId,
+        /// The directory; `None`: the owner's home.
+        dir: Option<String>,
+        /// The title; `None`: made from the first message.
+        title: Option<String>,
+        /// The model; `None`: the default.
+        model: Option<ModelRef>,
+    }
+    /// Gives a session another title. Reply: [`replies::Done`].
+    SessionRename = "session.rename" {
+        /// Which session.
+        session: SessionId,
+        /// The title, not empty.
+        title: String,
+    }
+    /// Puts a session first, or back. Reply: [`replies::Done`].
+    SessionPin = "session.pin" {
+        /// Which session.
+        session: SessionId,
+        /// Whether it stands first.
+        pinned: bool,
+    }
+    /// Puts a session away; its worker stops. Reply: [`replies::Done`].
+    SessionArchive = "session.archive" {
+        /// Which session.
+        session: SessionId,
+    }
+    /// Brings an archived session back. Reply: [`replies::Done`].
+    SessionRestore = "session.restore" {
+        /// Which session.
+        session: SessionId,
+    }
+    /// Clears a worker's failure and starts it again. Reply: [`replies::Done`].
+    SessionRetry = "session.retry" {
+        /// Which session.
+        session: SessionId,
+    }
+    /// Marks what was answered as read. Reply: [`replies::Done`].
+    SessionRead = "session.read" {
+        /// Which session.
+        session: SessionId,
+    }
+    /// Sends input. The reply comes once it is committed. Reply: [`replies::Submitted`].
+    Submit = "conversation.submit" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// How it meets a running turn.
+        mode: SendMode,
+        /// The text, not blank.
+        text: String,
+    }
+    /// Takes a queued submission back. Reply: [`replies::Withdrawn`].
+    Withdraw = "conversation.withdraw" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// Which submission.
+        submission: SubmissionId,
+    }
+    /// Stops the running turn; queued submissions stay queued. Reply: [`replies::Done`].
+    Stop = "conversation.stop" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+    }
+    /// Answers a question; the first answer counts. Reply: [`replies::Answered`].
+    AnswerQuestion = "conversation.answer" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// Which question.
+        question: QuestionId,
+        /// The answer.
+        answer: Answer,
+    }
+    /// Changes settings for the next model request. Reply: [`replies::Done`].
+    Configure = "conversation.configure" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// Another model.
+        model: Option<ModelRef>,
+        /// Another thinking level.
+        thinking: Option<Thinking>,
+        /// Another policy.
+        policy: Option<Policy>,
+    }
+    /// Runs a person's command without a turn. The reply comes once it is recorded as started. Reply: [`replies::Submitted`].
+    Shell = "conversation.shell" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// The command line.
+        command: String,
+        /// Whether the next model request contains it.
+        included: bool,
+    }
+    /// Reads entries before one. Reply: [`replies::History`].
+    History = "conversation.history" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// Entries older than this one; `None`: the newest.
+        before: Option<EntryId>,
+        /// At most so many, and at most a page.
+        limit: u32,
+    }
+    /// Reads a range of a command's output. Reply: [`replies::Output`].
+    OutputRead = "output.read" {
+        /// Which session.
+        session: SessionId,
+        /// Which run.
+        run: RunId,
+        /// The generation that the row named.
+        generation: u32,
+        /// First byte.
+        from: u64,
+        /// How many bytes, 1 to 256 KiB.
+        bytes: u32,
+    }
+    /// Lists the models that can be chosen. Reply: [`replies::Models`].
+    Models = "models.list" {
+    }
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Answer {
+    /// Do it, this time.
+    Yes,
+    /// Do it, and do exactly this again in this session without asking.
+    Always,
+    /// Do not.
+    No {
+        /// Words for the model; may be empty.
+        why: String,
+    },
+    /// Do this instead.
+    Edit {
+        /// The command to run in its place.
+        command: String,
+    },
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// For programs.
+    pub code: ErrorCode,
+    /// For people: what failed.
+    pub message: String,
+    /// For people: what to do next; may be empty.
+    #[serde(default)]
+    pub hint: String,
+}
+
+impl CallError {
+    /// Returns an error without a hint.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: String::new(),
+        }
+    }
+
+    /// Returns the error with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// Why a call failed, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The caller may not.
+    NotAllowed,
+    /// There is no such thing, or the caller may not know of it.
+    NotFound,
+    /// The parameters make no sense.
+    Invalid,
+    /// The state of things is another than the caller thought.
+    Conflict,
+    /// Too much at once.
+    Busy,
+    /// Too large.
+    TooLarge,
+    /// The worker, the disk or the network does not answer now.
+    Unavailable,
+    /// A fault of the server.
+    Internal,
+}
+
+/// The replies, by call.
+pub mod replies {
+    use serde::{Deserialize, Serialize};
+
+    use crate::{Entry, ModelInfo, ModelRef, SessionId, SubmissionId};
+
+    /// Nothing to tell.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Done {}
+
+    /// A session was made, or had been by the same request.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Created {
+        /// Which.
+        pub session: SessionId,
+    }
+
+    /// Input is committed, or had been by the same request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Submitted {
+        /// As which submission.
+        pub submission: SubmissionId,
+    }
+
+    /// A submission was taken back.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Withdrawn {
+        /// Its text.
+        pub text: String,
+    }
+
+    /// What became of an answer.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Answered {
+        /// Whether this answer counted; otherwise another came first or the question is gone.
+        pub counted: bool,
+        /// For a person, where it did not count.
+        pub message: String,
+    }
+
+    /// A page of entries, oldest first.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct History {
+        /// The entries.
+        pub entries: Vec<Entry>,
+        /// Whether there are older ones.
+        pub has_older: bool,
+    }
+
+    /// A range of a command's output.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Output {
+        /// The bytes, base64 with padding.
+        pub base64: String,
+        /// First byte.
+        pub from: u64,
+        /// Bytes in the whole output now.
+        pub total: u64,
+        /// The generation read.
+        pub generation: u32,
+        /// Whether nothing more comes.
+        pub complete: bool,
+    }
+
+    /// The models that can be chosen.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Models {
+        /// In the order to show.
+        pub models: Vec<ModelInfo>,
+        /// The one that new sessions get.
+        pub default: ModelRef,
+        /// The file in which to configure more, as shown.
+        pub config_path: String,
+    }
+}

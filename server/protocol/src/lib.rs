@@ -1,0 +1,33 @@
+//! The protocol between a UI and the server: calls, topics, entries, roles and limits, with one codec.
+//! Plain data that builds for wasm; it opens no socket and stores nothing.
+
+mod call;
+mod conversation;
+mod entry;
+mod frame;
+mod ids;
+pub mod limits;
+mod model;
+mod session;
+
+pub use call::{Answer, Call, CallError, ErrorCode, Method, replies};
+pub use conversation::{
+    ConversationDelta, ConversationInfo, ConversationState, OpenAnswer, Question, QuestionState,
+    RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn, TurnPhase,
+};
+pub use entry::{
+    Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits, ToolDetail,
+    ToolOutcome, Usage,
+};
+pub use frame::{
+    ClientFrame, FrameError, ServerFrame, Topic, TopicDelta, TopicState, decode, encode,
+};
+pub use ids::{
+    CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId, SessionId,
+    SubmissionId, TurnId,
+};
+pub use model::{ModelInfo, ModelRef, Policy, Thinking};
+pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
+
+/// The version of this protocol; the server names its own in [`ServerFrame::Hello`].
+pub const PROTOCOL_VERSION: u32 = 1;

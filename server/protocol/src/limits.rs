@@ -1,0 +1,30 @@
+//! Every bound of the protocol, each in one place. Sizes are bytes unless the name says otherwise.
+
+/// Largest frame a server takes from a client.
+pub const CLIENT_FRAME_BYTES: usize = 1 << 20;
+/// Largest frame a server sends.
+pub const SERVER_FRAME_BYTES: usize = 4 << 20;
+/// Calls that may be pending on one connection; one more is refused.
+pub const PENDING_CALLS: usize = 32;
+/// Topics that one connection may watch.
+pub const WATCHES: usize = 32;
+/// Output waiting for one connection, beyond its largest unfinished frame, before it is ended.
+pub const BACKLOG_BYTES: usize = 4 << 20;
+/// Longest text of one submission.
+pub const SUBMISSION_BYTES: usize = 512 << 10;
+/// Longest title of a session, in characters.
+pub const TITLE_CHARS: usize = 200;
+/// Entries in one page of history, at most.
+pub const PAGE_ENTRIES: usize = 100;
+/// Bytes of one page of history, at most, unless one entry alone is larger.
+pub const PAGE_BYTES: usize = 512 << 10;
+/// Smallest range of command output a viewer may read.
+pub const OUTPUT_READ_MIN: u32 = 1;
+/// Largest range of command output a viewer may read.
+pub const OUTPUT_READ_MAX: u32 = 256 << 10;
+/// Lines of command output kept in the transcript.
+pub const TAIL_LINES: usize = 2_000;
+/// Bytes of command output kept in the transcript.
+pub const TAIL_BYTES: usize = 50 << 10;
+/// Submissions that may wait in one conversation.
+pub const QUEUED_SUBMISSIONS: usize = 32;

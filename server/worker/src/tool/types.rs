@@ -1,0 +1,74 @@
+//! What the engine and a tool say to each other.
+
+use std::{path::PathBuf, sync::Arc};
+
+use porthole_env::Environment;
+use porthole_protocol::{RunId, RunOutput, ToolDetail, ToolOutcome};
+use tokio::sync::{mpsc, watch};
+
+/// A tool call whose arguments make sense: what it would do, known before it does anything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The tool.
+    pub tool: String,
+    /// What it is about, one line, exactly: the command, the path, the pattern.
+    pub subject: String,
+    /// What it would touch.
+    pub effect: ToolEffect,
+    /// The tool's own, parsed arguments.
+    pub(crate) action: super::Action,
+}
+
+/// What a call would touch: what the policy looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolEffect {
+    /// It reads.
+    Reads,
+    /// It changes a file.
+    Edits {
+        /// Whether the file lies inside the working directory.
+        inside: bool,
+    },
+    /// It runs a command.
+    Executes {
+        /// Exactly this one.
+        command: String,
+    },
+}
+
+/// Why a call cannot be planned: told to the model, which may try again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+/// What a tool works with.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Where files and processes are.
+    pub environment: Arc<dyn Environment>,
+    /// The working directory, absolute.
+    pub cwd: PathBuf,
+    /// The session's folder for command output.
+    pub runs: PathBuf,
+    /// The name of this run, for a command.
+    pub run: RunId,
+    /// Becomes `true` when a person stops the turn.
+    pub stop: watch::Receiver<bool>,
+    /// Where a command tells how much output there is, at most every 100 ms.
+    pub progress: mpsc::UnboundedSender<RunOutput>,
+    /// What the conversation has read of files, so that stale edits are noticed.
+    pub seen: Arc<std::sync::Mutex<super::Seen>>,
+}
+
+/// What a tool did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// How it ended.
+    pub outcome: ToolOutcome,
+    /// One short line for people.
+    pub summary: String,
+    /// What the model is told.
+    pub text: String,
+    /// What people can look at.
+    pub detail: ToolDetail,
+}
