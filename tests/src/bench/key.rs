@@ -1,0 +1,31 @@
+//! From a key press to the changed screen; the reference is a bare ratatui program in the same pty.
+
+use super::{COMPOSER, Row, SIZE, bare, key_times, quantile};
+use crate::World;
+
+const KEYS: usize = 100;
+const ROUNDS: usize = 5;
+
+/// Measures presses in turn: ours, the reference, ours, …
+pub fn measure() -> anyhow::Result<Vec<Row>> {
+    let world = World::new()?;
+    let _model = world.model(Vec::new())?;
+    let _server = world.serve()?;
+    let session = world.session()?;
+    let link = world.owner_link()?;
+    let mut ours = world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1)?;
+    ours.wait_for(COMPOSER);
+    let mut reference = bare(&world)?;
+    reference.wait_for("ready");
+    let (mut our_times, mut reference_times) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        our_times.extend(key_times(&mut ours, KEYS));
+        reference_times.extend(key_times(&mut reference, KEYS));
+    }
+    Ok([("key, median", 0.5), ("key, p99", 0.99)]
+        .map(|(name, part)| {
+            // The reference of both is the median: what a bare program usually takes.
+            Row::beside(name, quantile(&mut our_times, part), "ms", quantile(&mut reference_times, 0.5))
+        })
+        .to_vec())
+}

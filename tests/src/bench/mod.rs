@@ -1,0 +1,80 @@
+//! What `cargo xtask bench` measures, each in a file of its own, and the rows that they return.
+
+pub mod filter;
+pub mod idle;
+pub mod key;
+pub mod start;
+pub mod stream;
+
+use std::time::{Duration, Instant};
+
+use portable_pty::CommandBuilder;
+use serde::Serialize;
+
+use crate::{Terminal, World};
+
+/// The size of the terminal in every measure.
+pub const SIZE: (u16, u16) = (120, 40);
+/// What the composer's hint line always says.
+pub const COMPOSER: &str = "Enter send";
+
+/// One figure beside its reference.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// What was measured.
+    pub name: String,
+    /// The median.
+    pub value: f64,
+    /// Of value and reference.
+    pub unit: &'static str,
+    /// The reference, measured in the same run.
+    pub reference: Option<f64>,
+    /// Value by reference.
+    pub ratio: Option<f64>,
+}
+
+impl Row {
+    /// Returns a row without a reference.
+    pub fn alone(name: &str, value: f64, unit: &'static str) -> Self {
+        Self { name: name.to_owned(), value, unit, reference: None, ratio: None }
+    }
+
+    /// Returns a row with a reference.
+    pub fn beside(name: &str, value: f64, unit: &'static str, reference: f64) -> Self {
+        let ratio = (reference > 0.0).then(|| value / reference);
+        Self { name: name.to_owned(), value, unit, reference: Some(reference), ratio }
+    }
+}
+
+/// Returns the value at `part` (0 to 1) of the sorted samples; 0 where there are none.
+pub fn quantile(samples: &mut [f64], part: f64) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    let last = samples.len().saturating_sub(1);
+    let at = (part * last as f64).round() as usize;
+    samples.get(at).copied().unwrap_or(0.0)
+}
+
+/// Returns a duration in milliseconds.
+pub fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+/// Starts the reference program.
+pub fn bare(world: &World) -> anyhow::Result<Terminal> {
+    let mut command = CommandBuilder::new(world.program("bare"));
+    command.env("TERM", "xterm-256color");
+    Terminal::start(command, SIZE.0, SIZE.1)
+}
+
+/// Returns how long each of `count` keys took from the press to a changed screen.
+pub fn key_times(terminal: &mut Terminal, count: usize) -> Vec<f64> {
+    let mut times = Vec::with_capacity(count);
+    for _ in 0..count {
+        let before = terminal.look(|state| state.text().matches('k').count());
+        let pressed = Instant::now();
+        terminal.send("k");
+        terminal.wait_until("the key on the screen", |state| state.text().matches('k').count() > before);
+        times.push(milliseconds(pressed.elapsed()));
+    }
+    times
+}
