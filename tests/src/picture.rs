@@ -55,7 +55,8 @@ pub fn svg(screen: &vt100::Screen, ground: Ground) -> String {
         let (row, col) = screen.cursor_position();
         let (x, y) = corner(row, col);
         let color = ground.foreground();
-        out.push_str(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"2\" height=\"{CELL_HEIGHT}\" fill=\"{color}\"/>\n"
+        out.push_str(&format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"2\" height=\"{CELL_HEIGHT}\" fill=\"{color}\"/>\n"
         ));
     }
     out.push_str("</svg>\n");
@@ -102,7 +103,8 @@ fn text(out: &mut String, cell: &vt100::Cell, x: f32, y: f32, fg: &str) {
         }
     }
     let escaped = cell.contents().replace('&', "&amp;").replace('<', "&lt;");
-    out.push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{fg}\"{style}>{escaped}</text>\n"
+    out.push_str(&format!(
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{fg}\"{style}>{escaped}</text>\n"
     ));
 }
 

@@ -14,10 +14,17 @@ const ROWS: u16 = 30;
 fn answer(terminal: &mut Terminal, key: &str) {
     terminal.wait_for("needs you");
     terminal.send("\x1bq");
-    terminal.wait_until("the question to take keys", |state| state.text().contains("y yes"));
+    terminal.wait_until("the question to take keys", |state| {
+        state.text().contains("y yes")
+    });
     loop {
         terminal.send(key);
-        if terminal.wait_at_most(Duration::from_millis(700), |state| !state.text().contains("needs you")).is_ok() {
+        if terminal
+            .wait_at_most(Duration::from_millis(700), |state| {
+                !state.text().contains("needs you")
+            })
+            .is_ok()
+        {
             return;
         }
     }
@@ -40,7 +47,10 @@ fn a_person_asks_approves_leaves_and_comes_back() {
     let world = World::new().expect("a world");
     let model = world
         .model(vec![
-            Step::tool("shell", json!({ "command": "echo from-the-tool > made.txt; cat made.txt" })),
+            Step::tool(
+                "shell",
+                json!({ "command": "echo from-the-tool > made.txt; cat made.txt" }),
+            ),
             Step::text("The command said from-the-tool and that is all."),
         ])
         .expect("a model");
@@ -48,25 +58,42 @@ fn a_person_asks_approves_leaves_and_comes_back() {
     let session = world.session().expect("a session");
     let link = world.owner_link().expect("a link");
 
-    let mut terminal = world.launch(&["--session", &session], Some(&link), COLS, ROWS).expect("the launcher");
+    let mut terminal = world
+        .launch(&["--session", &session], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     terminal.wait_for("Enter send");
     terminal.type_and_see("please run it");
     terminal.send("\r");
     terminal.wait_for("needs you");
-    assert!(!world.project().join("made.txt").exists(), "nothing runs before the yes");
-    assert!(terminal.text().contains("echo from-the-tool"), "the question shows the command:\n{}", terminal.text());
+    assert!(
+        !world.project().join("made.txt").exists(),
+        "nothing runs before the yes"
+    );
+    assert!(
+        terminal.text().contains("echo from-the-tool"),
+        "the question shows the command:\n{}",
+        terminal.text()
+    );
     answer(&mut terminal, "y");
     terminal.wait_for("and that is all.");
-    assert_eq!(fs::read_to_string(world.project().join("made.txt")).expect("the file"), "from-the-tool\n");
+    assert_eq!(
+        fs::read_to_string(world.project().join("made.txt")).expect("the file"),
+        "from-the-tool\n"
+    );
 
     let requests = model.requests();
     assert_eq!(requests.len(), 2);
     assert!(contents(&requests[0]).contains("please run it"));
     let result = contents(&requests[1]);
-    assert!(result.contains("\"role\":\"tool\"") && result.contains("from-the-tool"), "{result}");
+    assert!(
+        result.contains("\"role\":\"tool\"") && result.contains("from-the-tool"),
+        "{result}"
+    );
 
     leave(terminal);
-    let again = world.launch(&["--session", &session], None, COLS, ROWS).expect("the launcher");
+    let again = world
+        .launch(&["--session", &session], None, COLS, ROWS)
+        .expect("the launcher");
     again.wait_for("and that is all.");
     again.wait_for("please run it");
     leave(again);
@@ -78,11 +105,15 @@ fn a_used_link_is_told_and_nothing_opens() {
     let world = World::new().expect("a world");
     let _server = world.serve().expect("a server");
     let link = world.owner_link().expect("a link");
-    let terminal = world.launch(&[], Some(&link), COLS, ROWS).expect("the launcher");
+    let terminal = world
+        .launch(&[], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     terminal.wait_for("new session");
     leave(terminal);
     fs::remove_dir_all(world.home().join(".state")).expect("the credential goes");
-    let mut refused = world.launch(&[], Some(&link), COLS, ROWS).expect("the launcher");
+    let mut refused = world
+        .launch(&[], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     refused.wait_until("the refusal", |state| state.text().contains("used"));
     assert_eq!(refused.wait_exit(), 1);
 }
@@ -92,14 +123,19 @@ fn an_answer_goes_on_after_the_worker_was_killed_in_the_middle() {
     let world = World::new().expect("a world");
     let model = world
         .model(vec![
-            Step::Hold { before: vec!["half of it ".into()], after: vec!["never".into()] },
+            Step::Hold {
+                before: vec!["half of it ".into()],
+                after: vec!["never".into()],
+            },
             Step::text("the whole of it, once."),
         ])
         .expect("a model");
     let server = world.serve().expect("a server");
     let session = world.session().expect("a session");
     let link = world.owner_link().expect("a link");
-    let mut terminal = world.launch(&["--session", &session], Some(&link), COLS, ROWS).expect("the launcher");
+    let mut terminal = world
+        .launch(&["--session", &session], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     terminal.wait_for("Enter send");
     terminal.type_and_see("tell me");
     terminal.send("\r");
@@ -107,7 +143,12 @@ fn an_answer_goes_on_after_the_worker_was_killed_in_the_middle() {
     process::signal(server.worker(), Signal::KILL);
     terminal.wait_for("the whole of it, once.");
     terminal.wait_gone("half of it");
-    assert_eq!(terminal.text().matches("tell me").count(), 1, "{}", terminal.text());
+    assert_eq!(
+        terminal.text().matches("tell me").count(),
+        1,
+        "{}",
+        terminal.text()
+    );
     assert_eq!(model.requests().len(), 2);
     assert_eq!(contents(&model.requests()[1]).matches("tell me").count(), 1);
 }
@@ -117,13 +158,18 @@ fn a_turn_goes_on_after_the_server_was_killed_and_a_started_command_is_not_run_a
     let world = World::new().expect("a world");
     let command = "echo run >> runs.txt; sleep 600";
     let model = world
-        .model(vec![Step::tool("shell", json!({ "command": command })), Step::text("I saw that it was interrupted.")])
+        .model(vec![
+            Step::tool("shell", json!({ "command": command })),
+            Step::text("I saw that it was interrupted."),
+        ])
         .expect("a model");
     let server = world.serve().expect("a server");
     let address = server.address.clone();
     let session = world.session().expect("a session");
     let link = world.owner_link().expect("a link");
-    let mut terminal = world.launch(&["--session", &session], Some(&link), COLS, ROWS).expect("the launcher");
+    let mut terminal = world
+        .launch(&["--session", &session], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     terminal.wait_for("Enter send");
     terminal.type_and_see("start it");
     terminal.send("\r");
@@ -132,11 +178,17 @@ fn a_turn_goes_on_after_the_server_was_killed_and_a_started_command_is_not_run_a
     terminal.wait_until("the command to run", |_| runs.exists());
     server.crash();
     terminal.wait_until("the launcher to notice", |state| {
-        ["reconnect", "trying", "not connected", "offline"].iter().any(|word| state.text().contains(word))
+        ["reconnect", "trying", "not connected", "offline"]
+            .iter()
+            .any(|word| state.text().contains(word))
     });
     let server = world.serve_on(&address).expect("the server again");
     terminal.wait_for("I saw that it was interrupted.");
-    assert_eq!(fs::read_to_string(&runs).expect("the runs"), "run\n", "the command ran once");
+    assert_eq!(
+        fs::read_to_string(&runs).expect("the runs"),
+        "run\n",
+        "the command ran once"
+    );
     let told = contents(&model.requests()[1]);
     assert!(told.contains("interrupted"), "{told}");
     leave(terminal);
@@ -147,12 +199,17 @@ fn a_turn_goes_on_after_the_server_was_killed_and_a_started_command_is_not_run_a
 fn a_question_waits_through_a_crash_and_is_answered_once() {
     let world = World::new().expect("a world");
     let _model = world
-        .model(vec![Step::tool("shell", json!({ "command": "echo once >> once.txt" })), Step::text("It ran.")])
+        .model(vec![
+            Step::tool("shell", json!({ "command": "echo once >> once.txt" })),
+            Step::text("It ran."),
+        ])
         .expect("a model");
     let server = world.serve().expect("a server");
     let session = world.session().expect("a session");
     let link = world.owner_link().expect("a link");
-    let mut terminal = world.launch(&["--session", &session], Some(&link), COLS, ROWS).expect("the launcher");
+    let mut terminal = world
+        .launch(&["--session", &session], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     terminal.wait_for("Enter send");
     terminal.send("do it\r");
     terminal.wait_for("needs you");
@@ -161,7 +218,10 @@ fn a_question_waits_through_a_crash_and_is_answered_once() {
     assert!(process::wait_gone(worker, Duration::from_secs(10)));
     answer(&mut terminal, "y");
     terminal.wait_for("It ran.");
-    assert_eq!(fs::read_to_string(world.project().join("once.txt")).expect("the file"), "once\n");
+    assert_eq!(
+        fs::read_to_string(world.project().join("once.txt")).expect("the file"),
+        "once\n"
+    );
 }
 
 #[test]
@@ -171,7 +231,9 @@ fn with_nothing_configured_practice_runs_the_real_tools() {
     let _server = world.serve().expect("a server");
     let session = world.session().expect("a session");
     let link = world.owner_link().expect("a link");
-    let mut terminal = world.launch(&["--session", &session], Some(&link), COLS, ROWS).expect("the launcher");
+    let mut terminal = world
+        .launch(&["--session", &session], Some(&link), COLS, ROWS)
+        .expect("the launcher");
     terminal.wait_for("practice");
     terminal.send("list the files\r");
     terminal.wait_for("a-file-to-see.txt");
@@ -184,13 +246,23 @@ fn with_nothing_configured_practice_runs_the_real_tools() {
 fn a_script_sends_waits_and_reads_the_transcript() {
     let world = World::new().expect("a world");
     let _model = world
-        .model(vec![Step::tool("shell", json!({ "command": "echo refused" })), Step::text("Fine, I leave it.")])
+        .model(vec![
+            Step::tool("shell", json!({ "command": "echo refused" })),
+            Step::text("Fine, I leave it."),
+        ])
         .expect("a model");
     let _server = world.serve().expect("a server");
     let session = world.session().expect("a session");
-    let answer = world.ask(&["send", &session, "try", "--wait", "--answer", "no"]).expect("an answer");
+    let answer = world
+        .ask(&["send", &session, "try", "--wait", "--answer", "no"])
+        .expect("an answer");
     assert_eq!(answer, "Fine, I leave it.");
-    let transcript = world.ask(&["transcript", &session, "--json"]).expect("a transcript");
+    let transcript = world
+        .ask(&["transcript", &session, "--json"])
+        .expect("a transcript");
     let transcript: Value = serde_json::from_str(&transcript).expect("JSON");
-    assert!(transcript.to_string().contains("\"denied\""), "{transcript}");
+    assert!(
+        transcript.to_string().contains("\"denied\""),
+        "{transcript}"
+    );
 }

@@ -82,6 +82,46 @@ fn crates_depend_only_on_what_they_may() {
     );
 }
 
+/// Licences that a dependency may come under; one of the alternatives suffices.
+const LICENCES: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "MPL-2.0",
+    "CC0-1.0",
+    "Unlicense",
+    "0BSD",
+    "BSL-1.0",
+    "Unicode-3.0",
+    "CDLA-Permissive-2.0",
+    "WTFPL",
+];
+
+#[test]
+fn dependencies_come_under_licences_that_were_agreed_on() {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .exec()
+        .expect("cargo describes the dependencies");
+    for package in &metadata.packages {
+        let licence = package.license.as_deref().unwrap_or("none named");
+        let allowed = licence
+            .split(" OR ")
+            .flat_map(|part| part.split('/'))
+            .any(|alternative| {
+                let all = alternative.trim_matches(['(', ')', ' ']).split(" AND ");
+                all.map(|part| part.trim_matches(['(', ')', ' ']))
+                    .all(|part| LICENCES.contains(&part))
+            });
+        assert!(allowed, "{} comes under {licence}", package.name);
+        assert!(package.name != "aws-lc-rs", "TLS uses ring alone");
+    }
+}
+
 #[test]
 fn the_bundle_imports_exactly_one_function() {
     let world = World::new().expect("a world");

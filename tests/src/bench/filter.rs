@@ -29,7 +29,12 @@ pub fn measure() -> Vec<Row> {
         reference.push(microseconds(|| plain(&mut buffer, black_box(&frame))));
     }
     let (ours, reference) = (quantile(&mut ours, 0.5), quantile(&mut reference, 0.5));
-    vec![Row::beside("filter, 60 KB truecolor frame", ours, "us", reference)]
+    vec![Row::beside(
+        "filter, 60 KB truecolor frame",
+        ours,
+        "us",
+        reference,
+    )]
 }
 
 fn microseconds(mut work: impl FnMut()) -> f64 {
@@ -43,7 +48,17 @@ fn microseconds(mut work: impl FnMut()) -> f64 {
 /// Returns a frame of 60 KB: rows of coloured words with some wide and box characters.
 fn truecolor_frame() -> Vec<u8> {
     let mut frame = String::new();
-    let words = ["fn ", "main() ", "漢字 ", "│ let ", "value = ", "42; ", "─── ", "🙂 ", "return "];
+    let words = [
+        "fn ",
+        "main() ",
+        "漢字 ",
+        "│ let ",
+        "value = ",
+        "42; ",
+        "─── ",
+        "🙂 ",
+        "return ",
+    ];
     let mut seed = 7u32;
     'rows: for row in 1..=ROWS {
         frame.push_str(&format!("\x1b[{row};1H"));
@@ -64,7 +79,12 @@ fn truecolor_frame() -> Vec<u8> {
 
 fn plain(buffer: &mut Buffer, frame: &[u8]) {
     buffer.reset();
-    let mut performer = Plain { buffer, col: 0, row: 0, style: Style::default() };
+    let mut performer = Plain {
+        buffer,
+        col: 0,
+        row: 0,
+        style: Style::default(),
+    };
     vte::Parser::new().advance(&mut performer, frame);
 }
 

@@ -21,7 +21,13 @@ pub fn measure(seconds: u64) -> anyhow::Result<Vec<Row>> {
     terminal.wait_for("You said: hello");
     thread::sleep(Duration::from_secs(3));
     let processes = [process::tree(terminal.pid()), process::tree(server.pid())].concat();
-    let cpu = || processes.iter().map(|p| process::cpu(*p)).sum::<Duration>().as_secs_f64();
+    let cpu = || {
+        processes
+            .iter()
+            .map(|p| process::cpu(*p))
+            .sum::<Duration>()
+            .as_secs_f64()
+    };
     let wakes = || processes.iter().map(|p| process::wake_ups(*p)).sum::<u64>();
     let (cpu_before, wakes_before, started) = (cpu(), wakes(), Instant::now());
     thread::sleep(Duration::from_secs(seconds));
@@ -29,13 +35,25 @@ pub fn measure(seconds: u64) -> anyhow::Result<Vec<Row>> {
     let pss: u64 = processes.iter().map(|p| process::pss(*p)).sum();
     let mut rows = vec![
         Row::alone("idle, CPU", (cpu() - cpu_before) / elapsed * 100.0, "%"),
-        Row::alone("idle, wake-ups", (wakes() - wakes_before) as f64 / elapsed, "1/s"),
+        Row::alone(
+            "idle, wake-ups",
+            (wakes() - wakes_before) as f64 / elapsed,
+            "1/s",
+        ),
         Row::alone("idle, PSS of all processes", mebibytes(pss), "MiB"),
     ];
     rows.extend(processes.iter().map(|p| {
-        let program = process::command_line(*p).into_iter().take(2).collect::<Vec<_>>().join(" ");
+        let program = process::command_line(*p)
+            .into_iter()
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(" ");
         let name = program.rsplit('/').next().unwrap_or_default();
-        Row::alone(&format!("idle, PSS of {name}"), mebibytes(process::pss(*p)), "MiB")
+        Row::alone(
+            &format!("idle, PSS of {name}"),
+            mebibytes(process::pss(*p)),
+            "MiB",
+        )
     }));
     Ok(rows)
 }

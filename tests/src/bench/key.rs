@@ -25,7 +25,12 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     Ok([("key, median", 0.5), ("key, p99", 0.99)]
         .map(|(name, part)| {
             // The reference of both is the median: what a bare program usually takes.
-            Row::beside(name, quantile(&mut our_times, part), "ms", quantile(&mut reference_times, 0.5))
+            Row::beside(
+                name,
+                quantile(&mut our_times, part),
+                "ms",
+                quantile(&mut reference_times, 0.5),
+            )
         })
         .to_vec())
 }

@@ -36,13 +36,25 @@ pub struct Row {
 impl Row {
     /// Returns a row without a reference.
     pub fn alone(name: &str, value: f64, unit: &'static str) -> Self {
-        Self { name: name.to_owned(), value, unit, reference: None, ratio: None }
+        Self {
+            name: name.to_owned(),
+            value,
+            unit,
+            reference: None,
+            ratio: None,
+        }
     }
 
     /// Returns a row with a reference.
     pub fn beside(name: &str, value: f64, unit: &'static str, reference: f64) -> Self {
         let ratio = (reference > 0.0).then(|| value / reference);
-        Self { name: name.to_owned(), value, unit, reference: Some(reference), ratio }
+        Self {
+            name: name.to_owned(),
+            value,
+            unit,
+            reference: Some(reference),
+            ratio,
+        }
     }
 }
 
@@ -73,7 +85,9 @@ pub fn key_times(terminal: &mut Terminal, count: usize) -> Vec<f64> {
         let before = terminal.look(|state| state.text().matches('k').count());
         let pressed = Instant::now();
         terminal.send("k");
-        terminal.wait_until("the key on the screen", |state| state.text().matches('k').count() > before);
+        terminal.wait_until("the key on the screen", |state| {
+            state.text().matches('k').count() > before
+        });
         times.push(milliseconds(pressed.elapsed()));
     }
     times

@@ -14,7 +14,8 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     let server = world.serve()?;
     let session = world.session()?;
     let link = world.owner_link()?;
-    let (cold_compile, first) = timed(|| world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1))?;
+    let (cold_compile, first) =
+        timed(|| world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1))?;
     let (mut warm, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
         let started = Instant::now();

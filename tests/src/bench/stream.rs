@@ -22,13 +22,20 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     Ok(vec![
         Row::alone("stream, wall", quantile(&mut seconds, 0.5), "s"),
         Row::alone("stream, CPU of all processes", quantile(&mut cpu, 0.5), "s"),
-        Row::alone("stream, bytes to the terminal", quantile(&mut bytes, 0.5) / 1024.0, "KiB"),
+        Row::alone(
+            "stream, bytes to the terminal",
+            quantile(&mut bytes, 0.5) / 1024.0,
+            "KiB",
+        ),
     ])
 }
 
 fn run_once() -> anyhow::Result<(f64, f64, f64)> {
     let world = World::new()?;
-    let model = world.model(vec![Step::Text { pieces: pieces(), pause_ms: 0 }])?;
+    let model = world.model(vec![Step::Text {
+        pieces: pieces(),
+        pause_ms: 0,
+    }])?;
     let server = world.serve()?;
     let session = world.session()?;
     let link = world.owner_link()?;
@@ -36,7 +43,13 @@ fn run_once() -> anyhow::Result<(f64, f64, f64)> {
     terminal.wait_for(COMPOSER);
     terminal.type_and_see("go");
     let processes = || [process::tree(terminal.pid()), process::tree(server.pid())].concat();
-    let used = || processes().into_iter().map(process::cpu).sum::<std::time::Duration>().as_secs_f64();
+    let used = || {
+        processes()
+            .into_iter()
+            .map(process::cpu)
+            .sum::<std::time::Duration>()
+            .as_secs_f64()
+    };
     let (cpu_before, bytes_before) = (used(), terminal.look(|state| state.bytes.len()));
     let started = Instant::now();
     terminal.send("\r");
@@ -50,6 +63,15 @@ fn run_once() -> anyhow::Result<(f64, f64, f64)> {
 
 /// Prose in pieces of a word or so, a paragraph now and then.
 fn pieces() -> Vec<String> {
-    let word = |at: usize| if at % 60 == 59 { "end.\n\n".to_owned() } else { format!("word{} ", at % 97) };
-    (0..DELTAS - 1).map(word).chain(["the very end".to_owned()]).collect()
+    let word = |at: usize| {
+        if at % 60 == 59 {
+            "end.\n\n".to_owned()
+        } else {
+            format!("word{} ", at % 97)
+        }
+    };
+    (0..DELTAS - 1)
+        .map(word)
+        .chain(["the very end".to_owned()])
+        .collect()
 }

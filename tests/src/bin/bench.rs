@@ -38,7 +38,10 @@ fn main() -> anyhow::Result<()> {
     if wanted("filter") {
         rows.extend(bench::filter::measure());
     }
-    anyhow::ensure!(!rows.is_empty(), "there is no such measure; there are start, key, stream, idle, filter");
+    anyhow::ensure!(
+        !rows.is_empty(),
+        "there is no such measure; there are start, key, stream, idle, filter"
+    );
     print!("{}", table(&rows));
     if let Some(path) = &options.json {
         let text = serde_json::to_string_pretty(&rows)?;
@@ -49,7 +52,10 @@ fn main() -> anyhow::Result<()> {
 
 fn table(rows: &[Row]) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
-    let mut out = format!("{:<34}{:>12} {:<8}{:>12}{:>9}\n", "name", "value", "unit", "reference", "ratio");
+    let mut out = format!(
+        "{:<34}{:>12} {:<8}{:>12}{:>9}\n",
+        "name", "value", "unit", "reference", "ratio"
+    );
     for row in rows {
         out.push_str(&format!(
             "{:<34}{:>12.3} {:<8}{:>12}{:>9}\n",

@@ -24,7 +24,10 @@ const VIEWS: &[(u16, u16, Ground)] = &[
 ];
 
 fn main() -> anyhow::Result<()> {
-    let folder: PathBuf = std::env::args_os().nth(1).context("usage: shots FOLDER")?.into();
+    let folder: PathBuf = std::env::args_os()
+        .nth(1)
+        .context("usage: shots FOLDER")?
+        .into();
     fs::create_dir_all(&folder)?;
     let world = World::new()?;
     fs::create_dir_all(world.project().join("src"))?;
@@ -56,7 +59,12 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
         "--title",
         "fix the flaky retry test",
     ])?;
-    world.ask(&["new", &world.project().display().to_string(), "--title", "why is checkout slow?"])?;
+    world.ask(&[
+        "new",
+        &world.project().display().to_string(),
+        "--title",
+        "why is checkout slow?",
+    ])?;
     let mut terminal = open(world, &session, (100, 30, Ground::Dark))?;
     terminal.send("The retry test fails about once in ten runs. Find out why and fix it.\r");
     terminal.wait_for("needs you");
@@ -66,7 +74,9 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
         save(&watcher, folder, "question", *view)?;
     }
     drop(terminal);
-    world.ask(&["send", &session, "go on", "--wait", "--answer", "yes"]).ok();
+    world
+        .ask(&["send", &session, "go on", "--wait", "--answer", "yes"])
+        .ok();
     for view in VIEWS {
         let mut watcher = open(world, &session, *view)?;
         watcher.wait_for("200 runs pass");
@@ -86,10 +96,21 @@ fn open(world: &World, session: &str, view: (u16, u16, Ground)) -> anyhow::Resul
         Ground::Dark => "15;0",
         Ground::Light => "0;15",
     };
-    world.launch_with(&["--session", session], Some(&link), view.0, view.1, &[("COLORFGBG", background)])
+    world.launch_with(
+        &["--session", session],
+        Some(&link),
+        view.0,
+        view.1,
+        &[("COLORFGBG", background)],
+    )
 }
 
-fn save(terminal: &Terminal, folder: &Path, scene: &str, view: (u16, u16, Ground)) -> anyhow::Result<()> {
+fn save(
+    terminal: &Terminal,
+    folder: &Path,
+    scene: &str,
+    view: (u16, u16, Ground),
+) -> anyhow::Result<()> {
     let (cols, rows, ground) = view;
     let name = match ground {
         Ground::Dark => format!("{scene}-{cols}x{rows}-dark.svg"),
@@ -117,7 +138,10 @@ fn script() -> Vec<Step> {
             json!({ "path": "src/retry.rs", "old": "    wait + jitter()\n",
                 "new": "    // Jitter is bounded, so that two attempts never meet in one tick.\n    wait + jitter().min(base / 2)\n" }),
         ),
-        Step::tool("shell", json!({ "command": "printf 'running 200 tests\\ntest result: ok. 200 passed\\n'" })),
+        Step::tool(
+            "shell",
+            json!({ "command": "printf 'running 200 tests\\ntest result: ok. 200 passed\\n'" }),
+        ),
         Step::text(
             "The jitter could be longer than the back-off itself, so two attempts met in one tick. \
              It is bounded by **half the base** now:\n\n\
