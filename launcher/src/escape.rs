@@ -1,0 +1,1 @@
+//! Follows in the next commits.
