@@ -16,6 +16,10 @@ thread_local! {
 }
 
 #[cfg(target_arch = "wasm32")]
+#[expect(
+    unsafe_code,
+    reason = "the one import of a bundle; the launcher checks every pointer it is given"
+)]
 #[link(wasm_import_module = "porthole")]
 unsafe extern "C" {
     safe fn post(ptr: *const u8, len: usize);

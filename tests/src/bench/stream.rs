@@ -42,11 +42,10 @@ fn run_once() -> anyhow::Result<(f64, f64, f64)> {
     let mut terminal = world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1)?;
     terminal.wait_for(COMPOSER);
     terminal.type_and_see("go");
-    let processes = || [process::tree(terminal.pid()), process::tree(server.pid())].concat();
-    let used = || {
-        processes()
-            .into_iter()
-            .map(process::cpu)
+    let roots = [terminal.pid(), server.pid()];
+    let used = || -> f64 {
+        let all = roots.into_iter().flat_map(process::tree);
+        all.map(process::cpu)
             .sum::<std::time::Duration>()
             .as_secs_f64()
     };
