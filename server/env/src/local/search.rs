@@ -66,6 +66,14 @@ fn matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvError> {
     if query.pattern.is_empty() {
         return Err(EnvError::new(ErrorKind::Invalid, "the pattern is empty"));
     }
+    if !query.literal {
+        // By itself first: the builder wraps it, and would name places in what nobody wrote.
+        regex_syntax::ParserBuilder::new()
+            .utf8(false)
+            .build()
+            .parse(&query.pattern)
+            .map_err(|error| EnvError::new(ErrorKind::Invalid, error.to_string()))?;
+    }
     RegexMatcherBuilder::new()
         .fixed_strings(query.literal)
         .case_insensitive(query.ignore_case)
