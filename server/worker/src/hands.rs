@@ -224,7 +224,11 @@ impl Hands {
         match self {
             Self::Real(real) => {
                 let path = real.cwd.join("AGENTS.md");
-                let content = real.environment.read(&path, 0, AGENTS_MD_BYTES).await.ok()?;
+                let content = real
+                    .environment
+                    .read(&path, 0, AGENTS_MD_BYTES)
+                    .await
+                    .ok()?;
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
                 (!text.trim().is_empty()).then_some(text)
             }
@@ -251,8 +255,10 @@ impl Hands {
 fn missing(model: &ModelRef, complaint: Option<String>) -> ModelError {
     ModelError {
         kind: ModelErrorKind::Key,
-        message: complaint.unwrap_or_else(|| format!("the model `{model}` is not configured any more")),
-        hint: "choose another with `/model`, or put it back into `models.toml` and send again".to_owned(),
+        message: complaint
+            .unwrap_or_else(|| format!("the model `{model}` is not configured any more")),
+        hint: "choose another with `/model`, or put it back into `models.toml` and send again"
+            .to_owned(),
         retryable: false,
         retry_after: None,
         partial: Box::default(),

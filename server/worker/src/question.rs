@@ -20,7 +20,9 @@ const SETTLED_KEPT: usize = 64;
 impl Conversation {
     /// Asks, now that it is known what there is to show.
     pub(crate) fn previewed(&mut self, call: &CallId, detail: ToolDetail, out: &mut Out) {
-        let Some(at) = self.position(call) else { return };
+        let Some(at) = self.position(call) else {
+            return;
+        };
         let Some(turn) = &mut self.turn else { return };
         let live = &mut turn.calls[at];
         let (Phase::Previewing, Ok(planned)) = (&live.phase, &live.planned) else {
@@ -115,10 +117,13 @@ impl Conversation {
 
     fn asking(&self, id: QuestionId) -> Option<(usize, QuestionRow)> {
         let calls = &self.turn.as_ref()?.calls;
-        calls.iter().enumerate().find_map(|(at, call)| match &call.phase {
-            Phase::Asking(row) if row.question.id == id => Some((at, (**row).clone())),
-            _ => None,
-        })
+        calls
+            .iter()
+            .enumerate()
+            .find_map(|(at, call)| match &call.phase {
+                Phase::Asking(row) if row.question.id == id => Some((at, (**row).clone())),
+                _ => None,
+            })
     }
 
     fn check_edit(&self, at: usize, command: &str) -> Result<(), CallError> {

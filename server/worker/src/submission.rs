@@ -100,9 +100,7 @@ impl Conversation {
 
     /// Takes the steers that wait out of the queue.
     pub(crate) fn steers(&mut self) -> Vec<SubmissionRow> {
-        self.queue
-            .extract_if(.., |s| s.is_steer())
-            .collect()
+        self.queue.extract_if(.., |s| s.is_steer()).collect()
     }
 
     /// Makes a submission an entry of a turn.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use porthole_protocol::{CallError, Entry, RunId, ServerFrame};
 use serde_json::value::RawValue;
-use tokio::{sync::{mpsc, watch}, time::Instant};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 
 use super::{ModelTask, RunTask, Session, events::Event, now_ms};
 use crate::{
@@ -203,9 +206,10 @@ fn run_name(start: &ToolStart) -> Option<RunId> {
 }
 
 fn overhead(prompt: &Prompt) -> u64 {
-    let tools = prompt.tools.iter().map(|tool| {
-        tool.name.len() + tool.description.len() + tool.schema.to_string().len()
-    });
+    let tools = prompt
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
     (prompt.system.len() + tools.sum::<usize>()) as u64
 }
 

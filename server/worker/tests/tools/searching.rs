@@ -9,7 +9,10 @@ use crate::world::World;
 
 async fn lines(world: &World, arguments: Value) -> Vec<String> {
     let text = world.ok("grep", arguments).await.text;
-    text.lines().filter(|line| !line.starts_with('[') || line.starts_with("[id]")).map(str::to_owned).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('[') || line.starts_with("[id]"))
+        .map(str::to_owned)
+        .collect()
 }
 
 async fn names(world: &World, arguments: Value) -> Vec<String> {
@@ -23,7 +26,14 @@ fn tree() -> World {
     let world = World::new();
     fs::create_dir(world.path(".git")).expect("a repository");
     world.put(".gitignore", "vendor/**\n");
-    for name in ["src/a.ts", "src/b.tsx", "src/c.d.ts", "vendor/v.ts", "[id]/page.tsx", "sp ace/q.ts"] {
+    for name in [
+        "src/a.ts",
+        "src/b.tsx",
+        "src/c.d.ts",
+        "vendor/v.ts",
+        "[id]/page.tsx",
+        "sp ace/q.ts",
+    ] {
         world.put(name, "needle\n");
     }
     world.put(".github/x.yml", "needle\n");
@@ -33,17 +43,29 @@ fn tree() -> World {
 #[tokio::test]
 async fn globs_mean_what_they_mean_to_git() {
     let world = tree();
-    let all = ["[id]/page.tsx", "sp ace/q.ts", "src/a.ts", "src/b.tsx", "src/c.d.ts"];
+    let all = [
+        "[id]/page.tsx",
+        "sp ace/q.ts",
+        "src/a.ts",
+        "src/b.tsx",
+        "src/c.d.ts",
+    ];
     let src = ["src/a.ts", "src/b.tsx", "src/c.d.ts"];
     let cases: [(Value, &[&str]); 12] = [
         (json!("*.{ts,tsx}"), &all),
-        (json!(["*.{ts,tsx}", "!*.d.ts"]), &["[id]/page.tsx", "sp ace/q.ts", "src/a.ts", "src/b.tsx"]),
+        (
+            json!(["*.{ts,tsx}", "!*.d.ts"]),
+            &["[id]/page.tsx", "sp ace/q.ts", "src/a.ts", "src/b.tsx"],
+        ),
         (json!("**/*.ts"), &["sp ace/q.ts", "src/a.ts", "src/c.d.ts"]),
         (json!("/src"), &src),
         (json!("src/"), &src),
         (json!("./src/**"), &src),
         (json!("src/*.ts"), &["src/a.ts", "src/c.d.ts"]),
-        (json!("!*.ts"), &[".github/x.yml", "[id]/page.tsx", "src/b.tsx"]),
+        (
+            json!("!*.ts"),
+            &[".github/x.yml", "[id]/page.tsx", "src/b.tsx"],
+        ),
         (json!(".github/**"), &[".github/x.yml"]),
         (json!("\\[id\\]/**"), &["[id]/page.tsx"]),
         (json!("sp ace/*"), &["sp ace/q.ts"]),
@@ -51,10 +73,15 @@ async fn globs_mean_what_they_mean_to_git() {
     ];
     for (include, expected) in cases {
         let found = lines(&world, json!({"pattern": "needle", "include": include})).await;
-        let expected: Vec<_> = expected.iter().map(|path| format!("{path}:1: needle")).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|path| format!("{path}:1: needle"))
+            .collect();
         assert_eq!(found, expected, "{include}");
     }
-    let text = world.failed("grep", json!({"pattern": "needle", "include": "a{b"})).await;
+    let text = world
+        .failed("grep", json!({"pattern": "needle", "include": "a{b"}))
+        .await;
     assert!(text.contains("the glob `a{b` does not parse"), "{text}");
     let text = world.failed("find", json!({"pattern": "[z-a]"})).await;
     assert!(text.contains("the glob `[z-a]` does not parse"), "{text}");
@@ -65,12 +92,23 @@ async fn a_named_folder_is_searched_though_it_is_ignored() {
     let world = tree();
     let found = lines(&world, json!({"pattern": "needle", "path": "vendor/"})).await;
     assert_eq!(found, ["vendor/v.ts:1: needle"]);
-    assert_eq!(names(&world, json!({"pattern": "*.ts", "path": "vendor"})).await, ["vendor/v.ts"]);
+    assert_eq!(
+        names(&world, json!({"pattern": "*.ts", "path": "vendor"})).await,
+        ["vendor/v.ts"]
+    );
     let found = lines(&world, json!({"pattern": "needle", "path": "vendor/v.ts"})).await;
     assert_eq!(found, ["vendor/v.ts:1: needle"]);
-    let result = world.ok("grep", json!({"pattern": "needle", "include": "vendor/**"})).await;
+    let result = world
+        .ok("grep", json!({"pattern": "needle", "include": "vendor/**"}))
+        .await;
     assert_eq!(result.summary, "no hits");
-    assert!(result.text.contains("0 files were searched. What git ignores was left out"), "{}", result.text);
+    assert!(
+        result
+            .text
+            .contains("0 files were searched. What git ignores was left out"),
+        "{}",
+        result.text
+    );
 }
 
 #[tokio::test]
@@ -79,13 +117,28 @@ async fn ignore_rules_are_those_of_the_repository() {
     let repository = world.path("repo");
     fs::create_dir_all(repository.join(".git/info")).expect("a repository");
     world.put(".gitignore", "*\n");
-    world.put("repo/.gitignore", "**/bar/*\nbuild/\n!build/keep.txt\n*.log\n");
+    world.put(
+        "repo/.gitignore",
+        "**/bar/*\nbuild/\n!build/keep.txt\n*.log\n",
+    );
     world.put("repo/.git/info/exclude", "secret.txt\n");
     world.put("repo/a/.gitignore", "*\n!*.c\n");
-    for name in ["foo/bar/baz", "build/keep.txt", "x.log", "secret.txt", "a/t.c", "a/x/t.c", "foo/seen"] {
+    for name in [
+        "foo/bar/baz",
+        "build/keep.txt",
+        "x.log",
+        "secret.txt",
+        "a/t.c",
+        "a/x/t.c",
+        "foo/seen",
+    ] {
         world.put(&format!("repo/{name}"), "w\n");
     }
-    let found = lines(&world, json!({"pattern": "w", "path": "repo", "include": "!.gitignore"})).await;
+    let found = lines(
+        &world,
+        json!({"pattern": "w", "path": "repo", "include": "!.gitignore"}),
+    )
+    .await;
     assert_eq!(found, ["repo/a/t.c:1: w", "repo/foo/seen:1: w"]);
     let found = lines(&world, json!({"pattern": "w", "path": "repo/foo"})).await;
     assert_eq!(found, ["repo/foo/seen:1: w"]);
@@ -99,13 +152,29 @@ async fn a_hit_in_a_huge_line_is_shown_with_what_is_around_it() {
         line.replace_range(at..at + 6, "needle");
     }
     world.put("app.min.js", &line);
-    world.put("letters", format!("{}needle{}", "é".repeat(300), "é".repeat(300)));
+    world.put(
+        "letters",
+        format!("{}needle{}", "é".repeat(300), "é".repeat(300)),
+    );
     let found = lines(&world, json!({"pattern": "needle"})).await;
     assert_eq!(found.len(), 2);
-    assert!(found[0].starts_with("app.min.js:1:11: xxxxxxxxxxneedlexxx") && found[0].ends_with("x…  [+2 on this line]"), "{}", found[0]);
-    assert!(found[1].starts_with("letters:1:301: …éé") && found[1].ends_with("éé…"), "{}", found[1]);
+    assert!(
+        found[0].starts_with("app.min.js:1:11: xxxxxxxxxxneedlexxx")
+            && found[0].ends_with("x…  [+2 on this line]"),
+        "{}",
+        found[0]
+    );
+    assert!(
+        found[1].starts_with("letters:1:301: …éé") && found[1].ends_with("éé…"),
+        "{}",
+        found[1]
+    );
     assert!(found[1].contains("éneedleé") && !found[1].contains('\u{fffd}'));
-    assert!(found.iter().all(|line| (150..550).contains(&line.chars().count())));
+    assert!(
+        found
+            .iter()
+            .all(|line| (150..550).contains(&line.chars().count()))
+    );
 }
 
 #[tokio::test]
@@ -115,9 +184,15 @@ async fn many_hits_are_counted_and_few_are_shown() {
     world.put("b", "e\n".repeat(20_000));
     let result = world.ok("grep", json!({"pattern": "e"})).await;
     assert_eq!(result.summary, "50,000 hits in 2 files");
-    assert!(result.text.contains("49,900 more not shown"), "{}", result.text);
+    assert!(
+        result.text.contains("49,900 more not shown"),
+        "{}",
+        result.text
+    );
     assert!(result.text.len() < 50 << 10);
-    let ToolDetail::Hits { total, files, .. } = result.detail else { panic!("no hits") };
+    let ToolDetail::Hits { total, files, .. } = result.detail else {
+        panic!("no hits")
+    };
     assert_eq!((total, files[0].lines.len()), (50_000, 100));
 }
 
@@ -134,24 +209,52 @@ async fn binary_files_and_bad_bytes_hide_nothing_else() {
     world.put("z", "needle\n");
     symlink("nowhere", world.path("dangling")).expect("link");
     let found = lines(&world, json!({"pattern": "needle"})).await;
-    assert_eq!(found, ["latin:1: caf\u{fffd} needle", "lib.a: binary file matches", "log.txt: binary file matches", "z:1: needle"]);
+    assert_eq!(
+        found,
+        [
+            "latin:1: caf\u{fffd} needle",
+            "lib.a: binary file matches",
+            "log.txt: binary file matches",
+            "z:1: needle"
+        ]
+    );
 }
 
 #[tokio::test]
 async fn a_pattern_is_only_ever_data() {
     let world = World::new();
     world.put("f", "a --flag b\n-e\n--pre=sh\n-f/etc/passwd\na.b(c\n\n");
-    for (pattern, line) in [("--flag", 1), ("-e", 2), ("--pre=sh", 3), ("-f/etc/passwd", 4), ("^$", 6), ("\\p{L}\\.b", 5)] {
+    for (pattern, line) in [
+        ("--flag", 1),
+        ("-e", 2),
+        ("--pre=sh", 3),
+        ("-f/etc/passwd", 4),
+        ("^$", 6),
+        ("\\p{L}\\.b", 5),
+    ] {
         let found = lines(&world, json!({"pattern": pattern})).await;
-        assert!(found.len() == 1 && found[0].starts_with(&format!("f:{line}: ")), "{pattern}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].starts_with(&format!("f:{line}: ")),
+            "{pattern}: {found:?}"
+        );
     }
     let found = lines(&world, json!({"pattern": "a.b(c", "literal": true})).await;
     assert_eq!(found, ["f:5: a.b(c"]);
-    for (pattern, word) in [("a.b(c", "unclosed group"), ("(", "unclosed group"), ("\\", "incomplete escape"), ("a\\nb", "\\n")] {
+    for (pattern, word) in [
+        ("a.b(c", "unclosed group"),
+        ("(", "unclosed group"),
+        ("\\", "incomplete escape"),
+        ("a\\nb", "\\n"),
+    ] {
         let text = world.failed("grep", json!({"pattern": pattern})).await;
-        assert!(text.contains(word) && text.contains("`literal`"), "{pattern}: {text}");
+        assert!(
+            text.contains(word) && text.contains("`literal`"),
+            "{pattern}: {text}"
+        );
     }
-    let text = world.failed("grep", json!({"pattern": "x", "path": "-rf"})).await;
+    let text = world
+        .failed("grep", json!({"pattern": "x", "path": "-rf"}))
+        .await;
     assert!(text.contains("`-rf`: no such file or folder"), "{text}");
     world.put("slow", "a".repeat(5_000));
     let found = lines(&world, json!({"pattern": "(a+)+$", "path": "slow"})).await;
@@ -167,7 +270,10 @@ async fn links_are_listed_and_never_entered() {
     symlink("..", world.path("d/up")).expect("link");
     symlink("/", world.path("root")).expect("link");
     symlink("self", world.path("self")).expect("link");
-    assert_eq!(names(&world, json!({"pattern": "*"})).await, ["d/", "d/f", "d/up", "root", "self"]);
+    assert_eq!(
+        names(&world, json!({"pattern": "*"})).await,
+        ["d/", "d/f", "d/up", "root", "self"]
+    );
     assert_eq!(lines(&world, json!({"pattern": "w"})).await, ["d/f:1: w"]);
     let listed = world.ok("ls", json!({})).await;
     assert_eq!(listed.text, "d/\nroot@\nself@");
@@ -181,11 +287,22 @@ async fn finding_names_folders_and_says_what_is_more() {
         world.put(&format!("many/{at:02}.txt"), "");
     }
     world.put("tests/a.rs", "");
-    assert_eq!(names(&world, json!({"pattern": "tests/"})).await, ["tests/"]);
-    let result = world.ok("find", json!({"pattern": "*.txt", "limit": 2})).await;
-    assert_eq!(result.text, "many/00.txt\nmany/01.txt\n[30 found. 28 more not shown: narrow `path` or `pattern`]");
+    assert_eq!(
+        names(&world, json!({"pattern": "tests/"})).await,
+        ["tests/"]
+    );
+    let result = world
+        .ok("find", json!({"pattern": "*.txt", "limit": 2}))
+        .await;
+    assert_eq!(
+        result.text,
+        "many/00.txt\nmany/01.txt\n[30 found. 28 more not shown: narrow `path` or `pattern`]"
+    );
     world.put("odd\nname", "");
-    assert_eq!(names(&world, json!({"pattern": "odd*"})).await, ["odd\\nname"]);
+    assert_eq!(
+        names(&world, json!({"pattern": "odd*"})).await,
+        ["odd\\nname"]
+    );
 }
 
 #[tokio::test]
