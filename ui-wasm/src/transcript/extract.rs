@@ -1,0 +1,55 @@
+//! What people take out of a conversation: the last answer, and the code in it. Text only, nothing drawn.
+
+use porthole_protocol::{Block, ConversationState, EntryBody};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+
+/// Returns the Markdown of the newest answer, the one that is coming in first.
+pub fn last_answer(state: &ConversationState) -> Option<String> {
+    let open = state.turn.as_ref().and_then(|turn| turn.answer.as_ref());
+    if let Some(answer) = open.filter(|answer| !answer.text.trim().is_empty()) {
+        return Some(answer.text.clone());
+    }
+    state
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| match &entry.body {
+            EntryBody::Answer { blocks, .. } => answer_text(blocks),
+            _ => None,
+        })
+}
+
+fn answer_text(blocks: &[Block]) -> Option<String> {
+    let texts: Vec<&str> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// Returns the code blocks of the newest answer, first one first, without their fences.
+pub fn code_blocks(state: &ConversationState) -> Vec<String> {
+    let Some(answer) = last_answer(state) else {
+        return Vec::new();
+    };
+    let mut blocks = Vec::new();
+    let mut open: Option<String> = None;
+    for event in Parser::new(&answer) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented)) => {
+                open = Some(String::new());
+            }
+            Event::Text(text) => {
+                if let Some(code) = &mut open {
+                    code.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => blocks.extend(open.take()),
+            _ => {}
+        }
+    }
+    blocks
+}
