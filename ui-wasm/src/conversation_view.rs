@@ -95,14 +95,19 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
     let bottom = page.bottom();
     let hints_y = bottom - hints;
     let composer_y = hints_y.saturating_sub(composer);
-    let question_y = composer_y.saturating_sub(asked + if asked == 0 { gap } else { 0 });
+    let below = if asked == 0 || page.height >= 24 {
+        gap
+    } else {
+        0
+    };
+    let question_y = composer_y.saturating_sub(asked + below);
     let status_y = question_y.saturating_sub(status);
     let top = page.y + header + gap;
     Rows {
         header: part(page.y, header),
         transcript: part(top, status_y.saturating_sub(top + gap * status)),
         status: part(status_y, status),
-        question: part(composer_y.saturating_sub(asked), asked),
+        question: part(question_y, asked),
         composer: part(composer_y, composer),
         hints: part(hints_y, hints),
     }
@@ -138,6 +143,7 @@ fn header(
     let state = state_words(conversation, fx);
     let right = match (&state, area.height) {
         (Some(state), 1) => (state.as_str(), theme.warn),
+        (None, 1) if area.width < 60 => ("", theme.dim),
         _ => (model.as_deref().unwrap_or(""), theme.dim),
     };
     sides(
@@ -437,7 +443,7 @@ fn composer(
 
 fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
     let theme = &look.theme;
-    let gauge = gauge(conversation.state.as_ref(), look);
+    let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
     let wide = crate::text::width(&gauge) as u16;
     let right = Rect {
         x: row.right().saturating_sub(wide),
@@ -477,6 +483,10 @@ fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, 
 fn composer_hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look) {
     let pair = |key: &str, words: &str| (key.to_owned(), words.to_owned());
     let mut hints = Vec::new();
+    let state = conversation.state.as_ref();
+    if state.is_some_and(|s| conversation.question.shown(&s.questions).is_some()) {
+        hints.push(pair("Alt-Q", "answers"));
+    }
     if conversation.is_working() {
         let (now, other) = match conversation.mode {
             SendMode::FollowUp => ("sends as follow-up", "steer now"),
@@ -493,13 +503,16 @@ fn composer_hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look
 }
 
 /// Returns how full the context is: "38 % ▰▰▱▱▱", or the tokens where the window is not known.
-fn gauge(state: Option<&ConversationState>, look: &Look) -> String {
+fn gauge(state: Option<&ConversationState>, look: &Look, short: bool) -> String {
     let Some(info) = state.map(|s| &s.info) else {
         return String::new();
     };
     match info.context_limit.filter(|l| *l > 0) {
         Some(limit) => {
             let percent = (info.context_tokens.saturating_mul(100) / limit).min(100);
+            if short {
+                return format!("{percent} % ");
+            }
             let full = percent.div_ceil(20) as usize;
             let bar =
                 look.glyph(Glyph::Full).repeat(full) + &look.glyph(Glyph::Empty).repeat(5 - full);

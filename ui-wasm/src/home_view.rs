@@ -12,7 +12,7 @@ use crate::{
     editor::{self, Editor},
     effects::Effects,
     home::{Home, Line, Prompt},
-    keymap::{Context, TABLE},
+    keymap::{Command, Context, TABLE},
     look::{self, Glyph, Look, sides},
     notice::Tone,
     server::Link,
@@ -72,10 +72,15 @@ pub(crate) fn view(
 
 fn header(row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
     let theme = &look.theme;
+    let machine = if row.width < 60 {
+        ""
+    } else {
+        fx.server.machine()
+    };
     let left = [
         (" Porthole", theme.heading),
         ("  ", theme.dim),
-        (fx.server.machine(), theme.dim),
+        (machine, theme.dim),
     ];
     let state = match fx.server.link() {
         Link::Up => None,
@@ -237,8 +242,8 @@ fn row_view(
     selected: bool,
 ) {
     let theme = &look.theme;
-    let (glyph, mark, words, words_style) = words(session, look, fx.now_ms);
     let cols = usize::from(row.width);
+    let (glyph, mark, words, words_style) = words(session, look, cols < 60);
     let note_cols = if cols < 60 { 10 } else { cols * 2 / 5 };
     let title_cols = cols.saturating_sub(note_cols + 15);
     let pointer = if selected {
@@ -279,40 +284,23 @@ fn row_view(
     );
 }
 
-fn words<'l>(session: &SessionRow, look: &'l Look, now_ms: u64) -> (&'l str, Style, String, Style) {
+/// Returns sign and words of what a session is doing; in a narrow list the words are short.
+fn words<'l>(session: &SessionRow, look: &'l Look, short: bool) -> (&'l str, Style, String, Style) {
     let theme = &look.theme;
-    let _ = now_ms;
-    match &session.state {
-        SessionState::Idle if session.unread => (
-            look.glyph(Glyph::Idle),
-            theme.dim,
-            "answered".into(),
-            theme.text,
-        ),
-        SessionState::Idle => (look.glyph(Glyph::Idle), theme.dim, String::new(), theme.dim),
-        SessionState::Working { activity } => (
-            look.glyph(Glyph::Working),
-            theme.accent,
-            or(activity, "working"),
-            theme.dim,
-        ),
-        SessionState::Waiting { question } => (
-            look.glyph(Glyph::Waiting),
-            theme.warn,
-            format!("needs you: {question}"),
-            theme.warn,
-        ),
-        SessionState::Failed { reason } => (
-            look.glyph(Glyph::Failed),
-            theme.error,
-            format!("failed: {reason} · t tries again"),
-            theme.error,
-        ),
-    }
-}
-
-fn or(text: &str, other: &str) -> String {
-    if text.is_empty() { other } else { text }.to_owned()
+    let (glyph, mark, words, style) = match &session.state {
+        SessionState::Idle if session.unread => (Glyph::Idle, theme.dim, "answered", theme.text),
+        SessionState::Idle => (Glyph::Idle, theme.dim, "", theme.dim),
+        SessionState::Working { .. } => (Glyph::Working, theme.accent, "working", theme.dim),
+        SessionState::Waiting { .. } => (Glyph::Waiting, theme.warn, "needs you", theme.warn),
+        SessionState::Failed { .. } => (Glyph::Failed, theme.error, "failed", theme.error),
+    };
+    let words = match &session.state {
+        SessionState::Working { activity } if !short && !activity.is_empty() => activity.clone(),
+        SessionState::Waiting { question } if !short => format!("{words}: {question}"),
+        SessionState::Failed { reason } if !short => format!("{words}: {reason}"),
+        _ => words.to_owned(),
+    };
+    (look.glyph(glyph), mark, words, style)
 }
 
 fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
@@ -339,7 +327,15 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
         );
         return;
     }
-    hint_line(Context::Home, &[], row, buf, look);
+    let failed = home
+        .current()
+        .is_some_and(|r| matches!(r.state, SessionState::Failed { .. }));
+    let retry = crate::keymap::binding(Command::Retry, Context::Home).filter(|_| failed);
+    let before: Vec<_> = retry
+        .map(|b| (b.key(look.preset), "try again".to_owned()))
+        .into_iter()
+        .collect();
+    hint_line(Context::Home, &before, row, buf, look);
 }
 
 /// Returns the style of a notice.
@@ -372,9 +368,7 @@ pub(crate) fn hint_line(
         };
         (key, b.hint.to_owned())
     }));
-    if let Some(palette) =
-        crate::keymap::binding(crate::keymap::Command::Palette, Context::Everywhere)
-    {
+    if let Some(palette) = crate::keymap::binding(Command::Palette, Context::Everywhere) {
         hints.push((palette.key(look.preset), "all".to_owned()));
     }
     let mut x = 1;

@@ -207,8 +207,10 @@ pub(crate) fn float(buf: &mut Buffer, area: Rect, title: &str, look: &Look) -> R
             ..area
         };
     }
+    // A column on each side stays free, so that no word behind seems to belong to what floats.
+    let right = (area.right() + 1).min(buf.area.right());
     for y in area.top()..area.bottom() {
-        for x in area.left()..area.right() {
+        for x in area.left().saturating_sub(1).max(buf.area.left())..right {
             buf[(x, y)].reset();
         }
     }

@@ -265,7 +265,7 @@ impl Picker {
             .min(76)
             .max(screen.width.min(36));
         let wanted = self.items.len() as u16 + 4 + u16::from(!self.footer.is_empty());
-        let most = screen.height.saturating_sub(2).min(22);
+        let most = screen.height.saturating_sub(2).min(16);
         let height = wanted.clamp(6, most.max(6)).min(screen.height);
         let x = screen.x + (screen.width - width.min(screen.width)) / 2;
         let y = screen.y + (screen.height - height) / 4;
@@ -312,6 +312,9 @@ pub(crate) fn ranked(query: &str, texts: &[String]) -> Vec<usize> {
             Some((score, at))
         })
         .collect();
+    // Letters found here and there are noise beside words that were found whole.
+    let best = found.iter().map(|(score, _)| *score).max().unwrap_or(0);
+    found.retain(|(score, _)| *score * 2 >= best);
     found.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
     found.into_iter().map(|(_, at)| at).collect()
 }

@@ -207,7 +207,8 @@ impl QuestionBox {
         };
         let inside = usize::from(cols).saturating_sub(4);
         let preview = preview(question, cx, inside).len();
-        let rows = 2 + subject(question, inside).len() + preview + choice_rows(question, inside);
+        let rows =
+            2 + subject(question, inside).len() + preview + self.choice_rows(question, inside);
         u16::try_from(rows).unwrap_or(u16::MAX).min(most.max(4))
     }
 
@@ -243,7 +244,7 @@ impl QuestionBox {
             &format!(" {title} "),
             look.theme.warn,
         );
-        let bottom = choice_rows(&question, usize::from(inside.width)) as u16;
+        let bottom = self.choice_rows(&question, usize::from(inside.width)) as u16;
         let choices = Rect {
             y: inside.bottom().saturating_sub(bottom),
             height: bottom,
@@ -288,6 +289,15 @@ impl QuestionBox {
         }
         self.view_choices(&question, choices, buf, look, stance == Stance::Focused);
         None
+    }
+
+    fn choice_rows(&self, question: &Question, cols: usize) -> usize {
+        let rows = choice_rows(question, cols);
+        if self.field.is_some() {
+            rows.max(2)
+        } else {
+            rows
+        }
     }
 
     fn view_field(&self, area: Rect, buf: &mut Buffer, look: &Look) -> Position {
@@ -407,7 +417,7 @@ fn choice_rows(question: &Question, cols: usize) -> usize {
         }
         x += wide + 3;
     }
-    rows.max(2)
+    rows
 }
 
 /// What would be done, exactly, in as many rows as it takes up to a bound.
