@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
@@ -383,3 +384,52 @@ pub fn put_line(buf: &mut Buffer, x: u16, y: u16, cols: usize, line: &Line<'_>) 
     }
     used
 }
+
+/// Glyphs of ours and what stands in for them on terminals that lack them, cell for cell.
+const STAND_INS: &[(&str, &str)] = &[
+    ("●", "*"),
+    ("○", "o"),
+    ("◐", "*"),
+    ("◓", "*"),
+    ("◑", "*"),
+    ("◒", "*"),
+    ("▸", ">"),
+    ("▾", "v"),
+    ("✓", "+"),
+    ("✗", "x"),
+    ("↑", "^"),
+    ("↓", "v"),
+    ("…", "~"),
+    ("·", "-"),
+    ("•", "-"),
+    ("−", "-"),
+    ("–", "-"),
+    ("│", "|"),
+    ("─", "-"),
+    ("┼", "+"),
+    ("┌", "+"),
+    ("┐", "+"),
+    ("└", "+"),
+    ("┘", "+"),
+    ("├", "+"),
+    ("┤", "+"),
+    ("┬", "+"),
+    ("┴", "+"),
+    ("▌", "|"),
+    ("▰", "#"),
+    ("▱", "."),
+];
+
+/// Puts an ASCII character in the place of every glyph of ours within `area`, for terminals that lack them.
+pub fn put_stand_ins(buf: &mut Buffer, area: Rect) {
+    for position in area.intersection(buf.area).positions() {
+        if let Some(cell) = buf.cell_mut(position)
+            && let Some((_, ascii)) = STAND_INS.iter().find(|(glyph, _)| *glyph == cell.symbol())
+        {
+            cell.set_symbol(ascii);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
