@@ -1,8 +1,33 @@
-//! The UI of Porthole.
+//! The UI of Porthole: a pure function from what happened to what to ask of the launcher, in `App::handle`.
+//! It opens nothing, has no clock and no randomness, and draws only into a buffer of its own.
 
+pub mod app;
+mod clock;
+mod commands;
+mod composer;
+mod conversation;
+mod conversation_view;
+mod editor;
+mod effects;
+#[cfg(target_arch = "wasm32")]
+mod exports;
 pub mod frame;
+mod help;
 mod highlight;
+mod home;
+mod home_view;
+mod ids;
+mod keymap;
+mod look;
 mod markdown;
+mod notice;
+mod palette;
+mod picker;
+mod question;
+mod server;
+mod snapshot;
 pub mod text;
 pub mod theme;
 pub mod transcript;
+
+pub use app::App;

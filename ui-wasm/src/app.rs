@@ -1,0 +1,281 @@
+//! The UI as one pure function: a signal goes in, requests come out. It routes; each screen decides for itself.
+
+mod keys;
+mod news;
+mod pace;
+mod start;
+
+use std::collections::BTreeMap;
+
+use porthole_bridge::{Event, Outcome, Place, Request, Signal, Size, limits};
+use porthole_protocol::{ConversationId, SessionId, Topic, replies};
+use ratatui_core::{buffer::Buffer, layout::Rect};
+
+use crate::{
+    conversation::Conversation,
+    conversation_view,
+    effects::{Effects, Purpose},
+    frame,
+    help::Help,
+    home::Home,
+    home_view,
+    look::Look,
+    notice::Tone,
+    picker::Picker,
+};
+use pace::{Cause, Pace};
+
+/// Screens whose conversation stays in memory; of others only draft and place do.
+const KEPT_SCREENS: usize = 4;
+
+/// The UI.
+#[derive(Debug, Default)]
+pub struct App {
+    pub(crate) look: Look,
+    pub(crate) fx: Effects,
+    pub(crate) home: Home,
+    pub(crate) screens: BTreeMap<Key, Conversation>,
+    pub(crate) open: Option<Key>,
+    /// Keys of screens, the one opened last at the end.
+    pub(crate) visited: Vec<Key>,
+    pub(crate) picker: Option<Picker>,
+    pub(crate) help: Option<Help>,
+    pub(crate) models: Option<replies::Models>,
+    pub(crate) interrupted_ms: Option<u64>,
+    size: Option<Size>,
+    focused: bool,
+    dirty: bool,
+    pace: Pace,
+    place: Option<Option<Place>>,
+    title: String,
+    out: Vec<Request>,
+}
+
+/// What a screen is found by.
+pub(crate) type Key = (SessionId, ConversationId);
+
+impl App {
+    /// Takes what happened and returns what to ask of the launcher, in order.
+    pub fn handle(&mut self, signal: Signal) -> Vec<Request> {
+        self.fx.now_ms = signal.now_ms;
+        let cause = Cause::of(&signal.event);
+        self.take(signal.event);
+        self.read_news();
+        if self.fx.notice.expire(signal.now_ms) {
+            self.dirty = true;
+        }
+        self.finish(cause)
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Start(start) => self.start(*start),
+            Event::Key(key) => self.key(key),
+            Event::Paste(text) => self.paste(&text),
+            Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Resize(size) => self.resize(size),
+            Event::Focus(focused) => self.focus(focused),
+            Event::Link(bytes) => self.fx.server.frame(&bytes),
+            Event::LinkState(state) => self.link_state(state),
+            Event::Outcome { request, outcome } => self.outcome(request, outcome),
+            Event::Wake => self.dirty |= self.pace.woke(),
+            Event::SaveSnapshot | Event::Stop => self.save(),
+        }
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.dirty |= self.size != Some(size);
+        self.size = Some(size);
+    }
+
+    fn focus(&mut self, focused: bool) {
+        self.focused = focused;
+        self.mark_read();
+    }
+
+    fn link_state(&mut self, state: porthole_bridge::LinkState) {
+        self.fx.server.link_state(state);
+        self.dirty = true;
+    }
+
+    fn outcome(&mut self, request: u64, outcome: Outcome) {
+        let purpose = self.fx.settle(request);
+        match (purpose, outcome) {
+            (Some(Purpose::Edit), Outcome::Edited(text)) => {
+                if let Some(screen) = self.screen() {
+                    screen.composer.set(text.trim_end_matches('\n'));
+                }
+            }
+            (Some(Purpose::Copy), Outcome::Done(words)) => self.fx.say(Tone::Done, words),
+            (_, Outcome::Refused(words)) => self.fx.say(Tone::Info, words),
+            (_, Outcome::Failed(words)) => self.fx.say(Tone::Error, words),
+            (_, Outcome::Done(_) | Outcome::Edited(_)) => {}
+        }
+        self.dirty = true;
+    }
+
+    /// Returns the open conversation.
+    pub(crate) fn screen(&mut self) -> Option<&mut Conversation> {
+        self.open.as_ref().and_then(|key| self.screens.get_mut(key))
+    }
+
+    /// Opens a conversation of a session.
+    pub(crate) fn open(&mut self, session: SessionId, conversation: ConversationId) {
+        let key = (session.clone(), conversation);
+        if self.open.as_ref() == Some(&key) {
+            return;
+        }
+        self.leave();
+        let screen = self
+            .screens
+            .entry(key.clone())
+            .or_insert_with(|| Conversation::new(session.clone(), conversation));
+        screen.ended = None;
+        self.fx.server.watch(screen.topic());
+        self.home.selected = Some(session);
+        self.visited.retain(|k| *k != key);
+        self.visited.push(key.clone());
+        self.open = Some(key);
+        self.forget_old();
+        self.mark_read();
+        self.dirty = true;
+    }
+
+    /// Goes to the list of sessions.
+    pub(crate) fn go_home(&mut self) {
+        self.leave();
+        self.dirty = true;
+    }
+
+    fn leave(&mut self) {
+        if let Some((session, conversation)) = self.open.take() {
+            self.fx.server.unwatch(&Topic::Conversation {
+                session,
+                conversation,
+            });
+        }
+        self.fx.notice.clear();
+    }
+
+    fn forget_old(&mut self) {
+        let old = self.visited.len().saturating_sub(KEPT_SCREENS);
+        for key in &self.visited[..old] {
+            if let Some(screen) = self.screens.get_mut(key) {
+                screen.state = None;
+            }
+        }
+    }
+
+    /// Tells the server that what was answered in the open session is being looked at.
+    pub(crate) fn mark_read(&mut self) {
+        let Some((session, _)) = self.open.clone() else {
+            return;
+        };
+        let unread = self.home.row(&session).is_some_and(|r| r.unread);
+        let told = |c: &porthole_protocol::Call| matches!(c, porthole_protocol::Call::SessionRead { session: s } if *s == session);
+        if self.focused && unread && !self.fx.server.is_pending(told) {
+            self.fx
+                .call(porthole_protocol::Call::SessionRead { session });
+        }
+    }
+
+    fn finish(&mut self, cause: Cause) -> Vec<Request> {
+        let mut wait = None;
+        if self.dirty && self.pace.may_draw(cause) {
+            wait = self.draw();
+        }
+        for frame in self.fx.server.take_out() {
+            self.out.push(Request::Link(frame));
+        }
+        for (request, action) in std::mem::take(&mut self.fx.actions) {
+            self.out.push(Request::Action { request, action });
+        }
+        self.tell_place();
+        self.tell_title();
+        let wanted = self.wanted_wake(wait);
+        if let Some(wake) = self.pace.wake(wanted, self.dirty, self.fx.now_ms) {
+            self.out.push(Request::WakeIn(wake));
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn draw(&mut self) -> Option<u64> {
+        let size = self.size?;
+        self.dirty = false;
+        let area = Rect::new(0, 0, size.cols, size.rows);
+        let mut buf = Buffer::empty(area);
+        let cursor = self.view(area, &mut buf);
+        self.out
+            .push(Request::Frame(frame::encode(&buf, cursor, self.look.depth)));
+        self.open
+            .as_ref()
+            .and_then(|key| self.screens.get_mut(key))
+            .and_then(|s| s.fetch(&mut self.fx))
+    }
+
+    /// Draws everything; returns where the cursor is.
+    pub(crate) fn view(
+        &mut self,
+        area: Rect,
+        buf: &mut Buffer,
+    ) -> Option<ratatui_core::layout::Position> {
+        let mut cursor = match &self.open {
+            None => home_view::view(&mut self.home, area, buf, &self.look, &self.fx),
+            Some(key) => self.screens.get_mut(key).and_then(|screen| {
+                conversation_view::view(
+                    screen,
+                    self.home.row(&key.0),
+                    area,
+                    buf,
+                    &self.look,
+                    &self.fx,
+                )
+            }),
+        };
+        if let Some(picker) = &mut self.picker {
+            cursor = picker.view(area, buf, &self.look);
+        }
+        if let Some(help) = &mut self.help {
+            help.view(area, buf, &self.look);
+            cursor = None;
+        }
+        cursor
+    }
+
+    fn tell_place(&mut self) {
+        if self.size.is_none() {
+            return;
+        }
+        let place = self
+            .open
+            .as_ref()
+            .and_then(|k| self.screens.get(k))
+            .map(Conversation::place);
+        if self.place.as_ref() != Some(&place) {
+            self.place = Some(place.clone());
+            self.out.push(Request::Place(place));
+        }
+    }
+
+    fn tell_title(&mut self) {
+        if self.size.is_none() {
+            return;
+        }
+        let title = match self
+            .open
+            .as_ref()
+            .and_then(|(session, _)| self.home.row(session))
+        {
+            Some(row) => row.title.clone(),
+            None => "Porthole".to_owned(),
+        };
+        let end = title.floor_char_boundary(limits::TITLE_BYTES);
+        if self.title != title[..end] {
+            title[..end].clone_into(&mut self.title);
+            self.out.push(Request::Title(self.title.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

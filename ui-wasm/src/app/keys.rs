@@ -1,0 +1,306 @@
+//! Where a key, a paste or a click goes: to what floats, else to what has the focus, else to the screen.
+
+use porthole_bridge::{Key, KeyCode, Mouse, MouseKind};
+
+use super::App;
+use crate::{
+    conversation::Focus,
+    keymap::{self, Command, Context},
+    picker::Picked,
+    question::Asked,
+};
+use porthole_protocol::ConversationId;
+
+/// Rows that one step of the wheel scrolls.
+const WHEEL_ROWS: i32 = 3;
+
+impl App {
+    pub(super) fn key(&mut self, key: Key) {
+        self.dirty = true;
+        if self.help.is_some() {
+            self.key_help(key);
+        } else if self.picker.is_some() {
+            self.key_picker(key);
+        } else if self.open.is_some() {
+            self.key_conversation(key);
+        } else {
+            self.key_home(key);
+        }
+    }
+
+    fn find(&self, key: Key, contexts: &[Context]) -> Option<Command> {
+        contexts
+            .iter()
+            .find_map(|c| keymap::find(key, *c, self.look.preset))
+    }
+
+    fn key_help(&mut self, key: Key) {
+        let command = self.find(key, &[Context::Reading, Context::List]);
+        let open = match (&mut self.help, command) {
+            (Some(help), Some(command)) => help.apply(command),
+            _ => false,
+        };
+        if !open {
+            self.help = None;
+        }
+    }
+
+    fn key_picker(&mut self, key: Key) {
+        let command = self.find(key, &[Context::List, Context::Editing]);
+        let Some(picker) = &mut self.picker else {
+            return;
+        };
+        let picked = match (command, typed(key)) {
+            (Some(command), _) => picker.apply(command),
+            (None, Some(c)) => {
+                picker.typed(c);
+                Picked::Open
+            }
+            (None, None) => Picked::Open,
+        };
+        self.picked(picked);
+    }
+
+    pub(super) fn picked(&mut self, picked: Picked) {
+        match picked {
+            Picked::Open => {}
+            Picked::Closed => self.picker = None,
+            Picked::Chosen(choice) => {
+                self.picker = None;
+                self.choose(choice);
+            }
+        }
+    }
+
+    fn key_home(&mut self, key: Key) {
+        if self.home.prompt.is_some() {
+            self.key_prompt(key);
+        } else if let Some(command) = self.find(key, &[Context::Home, Context::Everywhere]) {
+            self.run(command, "");
+        }
+    }
+
+    fn key_prompt(&mut self, key: Key) {
+        match key.code {
+            KeyCode::Enter => {
+                if let Some(session) = self.home.enter(&mut self.fx) {
+                    self.open(session, ConversationId::ROOT);
+                }
+            }
+            KeyCode::Escape => self.home.leave(),
+            KeyCode::Up => self.home.step(-1),
+            KeyCode::Down => self.home.step(1),
+            _ => self.key_field(key),
+        }
+    }
+
+    fn key_field(&mut self, key: Key) {
+        let command = self.find(key, &[Context::Everywhere, Context::Editing]);
+        let Some(field) = self.home.field() else {
+            return;
+        };
+        match (command, typed(key)) {
+            (Some(Command::Interrupt), _) => self.home.leave(),
+            (Some(command), _) if field.apply(command) => self.home.field_changed(),
+            (Some(command), _) => self.run(command, ""),
+            (None, Some(c)) => {
+                field.typed(c);
+                self.home.field_changed();
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn key_conversation(&mut self, key: Key) {
+        let Some(screen) = self.screen() else { return };
+        match screen.focus {
+            Focus::Composer => self.key_composer(key),
+            Focus::Reading => {
+                let contexts = [Context::Reading, Context::Conversation, Context::Everywhere];
+                if let Some(command) = self.find(key, &contexts) {
+                    self.run(command, "");
+                }
+            }
+            Focus::Question => self.key_question(key),
+        }
+    }
+
+    fn key_composer(&mut self, key: Key) {
+        let contexts = [
+            Context::Composer,
+            Context::Conversation,
+            Context::Everywhere,
+            Context::Editing,
+        ];
+        let command = self.find(key, &contexts);
+        match (command, typed(key)) {
+            (Some(command), _) => self.run(command, ""),
+            (None, Some(c)) if self.fx.may_send() => {
+                if let Some(screen) = self.screen() {
+                    screen.composer.typed(c);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn key_question(&mut self, key: Key) {
+        let writing = self.screen().is_some_and(|s| s.question.is_writing());
+        if writing {
+            self.key_question_field(key);
+            return;
+        }
+        let contexts = [
+            Context::Question,
+            Context::Conversation,
+            Context::Everywhere,
+        ];
+        match self.find(key, &contexts) {
+            Some(command) if keymap::binding(command, Context::Question).is_some() => {
+                self.ask(command)
+            }
+            Some(command) => self.run(command, ""),
+            None => {}
+        }
+    }
+
+    fn key_question_field(&mut self, key: Key) {
+        let command = self.find(key, &[Context::Everywhere, Context::Editing]);
+        let Some(screen) = self.screen() else { return };
+        match key.code {
+            KeyCode::Enter => {
+                let asked = screen.question.enter();
+                self.asked(asked);
+            }
+            KeyCode::Escape => self.ask(Command::Back),
+            _ => {
+                let Some(field) = screen.question.field() else {
+                    return;
+                };
+                match (command, typed(key)) {
+                    (Some(Command::Interrupt), _) => self.ask(Command::Back),
+                    (Some(command), _) if field.apply(command) => {}
+                    (Some(command), _) => self.run(command, ""),
+                    (None, Some(c)) => field.typed(c),
+                    (None, None) => {}
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, command: Command) {
+        let (now_ms, may) = (self.fx.now_ms, self.fx.may_answer());
+        let Some(screen) = self.screen() else { return };
+        let Some(state) = &screen.state else { return };
+        if !may && command != Command::Back {
+            return;
+        }
+        let asked = screen.question.apply(command, &state.questions, now_ms);
+        self.asked(asked);
+    }
+
+    fn asked(&mut self, asked: Asked) {
+        let now_ms = self.fx.now_ms;
+        let Some(key) = &self.open else { return };
+        let Some(screen) = self.screens.get_mut(key) else {
+            return;
+        };
+        match asked {
+            Asked::Stay => {}
+            Asked::Leave => screen.focus = Focus::Composer,
+            Asked::Focus => {
+                if screen.focus != Focus::Question {
+                    screen.focus = Focus::Question;
+                    screen.question.focus(now_ms);
+                }
+            }
+            Asked::Answer(question, answer) => screen.answer(question, answer, &mut self.fx),
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        self.dirty = true;
+        let may_send = self.fx.may_send();
+        if let Some(picker) = &mut self.picker {
+            picker.paste(text);
+        } else if self.open.is_none() {
+            if let Some(field) = self.home.field() {
+                field.put(&text.replace('\n', " "));
+                self.home.field_changed();
+            }
+        } else if let Some(screen) = self.screen() {
+            match screen
+                .question
+                .field()
+                .filter(|_| screen.focus == Focus::Question)
+            {
+                Some(field) => field.put(text),
+                None if may_send => {
+                    screen.focus = Focus::Composer;
+                    screen.composer.paste(text);
+                }
+                None => {}
+            }
+        }
+    }
+
+    pub(super) fn mouse(&mut self, mouse: Mouse) {
+        match mouse.kind {
+            MouseKind::WheelUp => self.wheel(-WHEEL_ROWS),
+            MouseKind::WheelDown => self.wheel(WHEEL_ROWS),
+            MouseKind::Press => self.press(mouse.col, mouse.row),
+            MouseKind::Drag | MouseKind::Release => {}
+        }
+    }
+
+    fn wheel(&mut self, rows: i32) {
+        self.dirty = true;
+        if let Some(help) = &mut self.help {
+            help.scroll(rows as isize);
+        } else if let Some(picker) = &mut self.picker {
+            picker.apply(if rows < 0 { Command::Up } else { Command::Down });
+        } else if let Some(screen) = self.screen() {
+            screen.transcript.scroll(rows);
+        } else {
+            self.home.step(rows.signum() as isize);
+        }
+    }
+
+    fn press(&mut self, col: u16, row: u16) {
+        self.dirty = true;
+        if self.help.is_some() {
+            self.help = None;
+        } else if let Some(picker) = &mut self.picker {
+            let picked = picker.click(col, row);
+            self.picked(picked);
+        } else if self.open.is_some() {
+            self.press_conversation(col, row);
+        } else if let Some(session) = self.home.click(row) {
+            self.open(session, ConversationId::ROOT);
+        }
+    }
+
+    fn press_conversation(&mut self, col: u16, row: u16) {
+        let (now_ms, may) = (self.fx.now_ms, self.fx.may_answer());
+        let Some(screen) = self.screen() else { return };
+        let asked = match &screen.state {
+            Some(state) if may => screen.question.click(col, row, &state.questions, now_ms),
+            _ => None,
+        };
+        if let Some(asked) = asked {
+            self.asked(asked);
+        } else if screen.composer.click(col, row) {
+            screen.focus = Focus::Composer;
+        } else {
+            screen.transcript.click(col, row);
+        }
+    }
+}
+
+/// Returns the character that a key types.
+fn typed(key: Key) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if !key.modifiers.control && !key.modifiers.alt => Some(c),
+        _ => None,
+    }
+}

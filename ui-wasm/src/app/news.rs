@@ -1,0 +1,283 @@
+//! What news of the server does to the screens.
+
+use porthole_protocol::{Call, CallError, ConversationId, Topic, TopicDelta, TopicState, replies};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::App;
+use crate::{effects::Effects, notice::Tone, palette, picker::Choice, server::News};
+
+type Reply = Result<Box<RawValue>, CallError>;
+
+impl App {
+    pub(super) fn read_news(&mut self) {
+        while let Some(news) = self.fx.server.next_news() {
+            self.take_news(news);
+        }
+    }
+
+    fn take_news(&mut self, news: News) {
+        match news {
+            News::Hello => self.dirty = true,
+            News::Reply { call, result } => self.reply(call, result),
+            News::Lost(call) => self.lost(&call),
+            News::Snapshot(topic, state) => self.snapshot(topic, state),
+            News::Delta(topic, delta) => self.delta(&topic, &delta),
+            News::Ended(topic, error) => self.ended(topic, error),
+            News::Fault(words) => {
+                self.fx.say(Tone::Error, words);
+                self.dirty = true;
+            }
+        }
+    }
+
+    fn snapshot(&mut self, topic: Topic, state: TopicState) {
+        let now_ms = self.fx.now_ms;
+        match (topic, state) {
+            (Topic::Sessions, TopicState::Sessions(rows)) => {
+                self.home.take(rows);
+                self.mark_read();
+            }
+            (
+                Topic::Conversation {
+                    session,
+                    conversation,
+                },
+                TopicState::Conversation(state),
+            ) => {
+                if let Some(screen) = self.screens.get_mut(&(session, conversation)) {
+                    screen.take(*state, now_ms);
+                }
+            }
+            _ => return,
+        }
+        self.dirty = true;
+    }
+
+    fn delta(&mut self, topic: &Topic, delta: &TopicDelta) {
+        let now_ms = self.fx.now_ms;
+        match (topic, delta) {
+            (Topic::Sessions, TopicDelta::Sessions(delta)) => {
+                self.home.apply_delta(delta);
+                self.mark_read();
+                // Rows of other sessions are not on the screen of a conversation.
+                self.dirty |= self.open.is_none() || self.title_changed();
+            }
+            (
+                Topic::Conversation {
+                    session,
+                    conversation,
+                },
+                TopicDelta::Conversation(delta),
+            ) => {
+                let key = (session.clone(), *conversation);
+                if let Some(screen) = self.screens.get_mut(&key) {
+                    screen.apply(delta, now_ms);
+                    self.dirty |= self.open.as_ref() == Some(&key);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn title_changed(&self) -> bool {
+        let row = self
+            .open
+            .as_ref()
+            .and_then(|(session, _)| self.home.row(session));
+        row.is_some_and(|r| r.title != self.title)
+    }
+
+    fn ended(&mut self, topic: Topic, error: CallError) {
+        if let Topic::Conversation {
+            session,
+            conversation,
+        } = topic
+            && let Some(screen) = self.screens.get_mut(&(session, conversation))
+        {
+            screen.ended = Some(error.clone());
+        }
+        self.fx.say(Tone::Error, words(&error));
+        self.dirty = true;
+    }
+
+    fn lost(&mut self, call: &Call) {
+        // What is still wanted is asked for again: history and output with the next drawing, the models here.
+        if matches!(call, Call::Models {}) && self.picker.is_some() {
+            self.fx.call(Call::Models {});
+        }
+        self.dirty = true;
+    }
+
+    fn reply(&mut self, call: Call, result: Reply) {
+        self.dirty = true;
+        match call {
+            Call::SessionCreate { .. } => self.created(result),
+            Call::Submit {
+                session,
+                conversation,
+                request,
+                text,
+                ..
+            } => {
+                self.submitted((session, conversation), &request, &text, result);
+            }
+            Call::Shell {
+                session,
+                conversation,
+                request,
+                command,
+                included,
+            } => {
+                let text = format!("{}{command}", if included { "!" } else { "!!" });
+                self.submitted((session, conversation), &request, &text, result);
+            }
+            Call::Withdraw {
+                session,
+                conversation,
+                ..
+            } => {
+                let withdrawn = read::<replies::Withdrawn>(result, &mut self.fx);
+                if let (Some(withdrawn), Some(screen)) =
+                    (withdrawn, self.screens.get_mut(&(session, conversation)))
+                {
+                    screen.composer.give_back(&withdrawn.text);
+                }
+            }
+            Call::AnswerQuestion {
+                session,
+                conversation,
+                question,
+                ..
+            } => {
+                let refused = result.is_err();
+                let answered = read::<replies::Answered>(result, &mut self.fx);
+                if let Some(answered) = answered.filter(|a| !a.counted) {
+                    self.fx.say(Tone::Info, answered.message);
+                }
+                if let Some(screen) = self
+                    .screens
+                    .get_mut(&(session, conversation))
+                    .filter(|_| refused)
+                {
+                    screen.question.reopen(question);
+                    let now_ms = self.fx.now_ms;
+                    if let Some(state) = &screen.state {
+                        screen.question.update(&state.questions, now_ms);
+                    }
+                }
+            }
+            Call::History {
+                session,
+                conversation,
+                ..
+            } => {
+                let history = read::<replies::History>(result, &mut self.fx);
+                if let (Some(history), Some(screen)) =
+                    (history, self.screens.get_mut(&(session, conversation)))
+                {
+                    screen.older(history.entries, history.has_older);
+                }
+            }
+            Call::OutputRead { session, run, .. } => self.output(&session, &run, result),
+            Call::Models {} => self.took_models(result),
+            Call::SessionRename { .. }
+            | Call::SessionPin { .. }
+            | Call::SessionArchive { .. }
+            | Call::SessionRestore { .. }
+            | Call::SessionRetry { .. }
+            | Call::SessionRead { .. }
+            | Call::Stop { .. }
+            | Call::Configure { .. } => {
+                let _: Option<replies::Done> = read(result, &mut self.fx);
+            }
+        }
+    }
+
+    fn created(&mut self, result: Reply) {
+        if let Some(created) = read::<replies::Created>(result, &mut self.fx) {
+            self.fx.notice.clear();
+            self.open(created.session, ConversationId::ROOT);
+        }
+    }
+
+    fn submitted(
+        &mut self,
+        key: super::Key,
+        request: &porthole_protocol::RequestId,
+        text: &str,
+        result: Reply,
+    ) {
+        let done = read::<replies::Submitted>(result, &mut self.fx).is_some();
+        if let Some(screen) = self.screens.get_mut(&key) {
+            if done {
+                screen.submitted(request);
+            } else {
+                screen.refused(request, text);
+            }
+        }
+    }
+
+    fn output(
+        &mut self,
+        session: &porthole_protocol::SessionId,
+        run: &porthole_protocol::RunId,
+        result: Reply,
+    ) {
+        // A run that is gone is told by its row; an error here would only repeat it.
+        let Some(output) = result
+            .ok()
+            .and_then(|r| serde_json::from_str::<replies::Output>(r.get()).ok())
+        else {
+            return;
+        };
+        use base64::Engine as _;
+        let Ok(bytes) = base64::engine::general_purpose::STANDARD.decode(&output.base64) else {
+            return;
+        };
+        for (_, screen) in self.screens.iter_mut().filter(|((s, _), _)| s == session) {
+            screen.transcript.output_arrived(
+                run,
+                output.from,
+                &bytes,
+                output.total,
+                output.generation,
+                output.complete,
+            );
+        }
+    }
+
+    fn took_models(&mut self, result: Reply) {
+        let Some(models) = read::<replies::Models>(result, &mut self.fx) else {
+            return;
+        };
+        let current = self.current_model();
+        if let Some(picker) = self
+            .picker
+            .as_mut()
+            .filter(|p| p.offers(|c| matches!(c, Choice::Model(_) | Choice::Nothing)))
+        {
+            let (items, footer) = palette::model_items(Some(&models), current.as_deref());
+            picker.fill(items, footer);
+        }
+        self.models = Some(models);
+    }
+}
+
+/// Returns the reply as what the method says it is; a failure is told.
+fn read<T: DeserializeOwned>(result: Reply, fx: &mut Effects) -> Option<T> {
+    match result.map(|r| serde_json::from_str(r.get())) {
+        Ok(Ok(reply)) => return Some(reply),
+        Ok(Err(_)) => fx.say(Tone::Error, "the server's reply cannot be read by this UI"),
+        Err(error) => fx.say(Tone::Error, words(&error)),
+    }
+    None
+}
+
+fn words(error: &CallError) -> String {
+    if error.hint.is_empty() {
+        error.message.clone()
+    } else {
+        format!("{} · hint: {}", error.message, error.hint)
+    }
+}

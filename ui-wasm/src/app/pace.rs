@@ -1,0 +1,121 @@
+//! When to draw and when to be woken: the first change after rest is drawn at once, a burst from the server is drawn at
+//! most once per tick, and where nothing moves there is no wake-up at all.
+
+use porthole_bridge::Event;
+use porthole_protocol::TurnPhase;
+
+use super::App;
+
+/// The spacing of frames while the server sends a burst, in milliseconds.
+const TICK_MS: u64 = 16;
+/// The spacing of frames while only a sign turns.
+const SPIN_MS: u64 = 200;
+/// The spacing of frames while only seconds are counted.
+const SECOND_MS: u64 = 1_000;
+
+/// What made the UI run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The server: it may come in bursts.
+    Link,
+    /// Anything else: it is answered at once.
+    Other,
+}
+
+impl Cause {
+    pub(super) fn of(event: &Event) -> Self {
+        match event {
+            Event::Link(_) => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The wake-up that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Armed {
+    /// A tick that spaces the frames of a burst.
+    Tick,
+    /// Something moves or ends then, in milliseconds since the Unix epoch.
+    At(u64),
+}
+
+/// Keeps the pace.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    armed: Option<Armed>,
+    /// A frame that the server caused was drawn in this call, so the next has to wait for a tick.
+    burst: bool,
+}
+
+impl Pace {
+    /// Takes a wake-up; returns whether it came to show how time went on.
+    pub(super) fn woke(&mut self) -> bool {
+        matches!(self.armed.take(), Some(Armed::At(_)))
+    }
+
+    /// Returns whether what changed is drawn now.
+    pub(super) fn may_draw(&mut self, cause: Cause) -> bool {
+        if cause == Cause::Link {
+            if self.armed == Some(Armed::Tick) {
+                return false;
+            }
+            self.burst = true;
+        }
+        true
+    }
+
+    /// Returns the wake-up to ask for, where it is another than the last.
+    pub(super) fn wake(
+        &mut self,
+        wanted: Option<u64>,
+        owed: bool,
+        now_ms: u64,
+    ) -> Option<Option<u64>> {
+        let burst = std::mem::take(&mut self.burst);
+        if self.armed == Some(Armed::Tick) {
+            return None;
+        }
+        if burst || owed {
+            self.armed = Some(Armed::Tick);
+            return Some(Some(TICK_MS));
+        }
+        match (wanted, self.armed) {
+            (None, None) => None,
+            (None, Some(_)) => {
+                self.armed = None;
+                Some(None)
+            }
+            (Some(wait), Some(Armed::At(at))) if at > now_ms && at <= now_ms + wait => None,
+            (Some(wait), _) => {
+                self.armed = Some(Armed::At(now_ms + wait));
+                Some(Some(wait))
+            }
+        }
+    }
+}
+
+impl App {
+    /// Returns in how many milliseconds the screen changes by itself; `None`: never.
+    pub(super) fn wanted_wake(&self, fetch: Option<u64>) -> Option<u64> {
+        let notice = self
+            .fx
+            .notice
+            .until()
+            .map(|until| until.saturating_sub(self.fx.now_ms).max(100));
+        [self.moves_in(), notice, fetch].into_iter().flatten().min()
+    }
+
+    fn moves_in(&self) -> Option<u64> {
+        let screen = self.open.as_ref().and_then(|key| self.screens.get(key))?;
+        let turn = screen.state.as_ref()?.turn.as_ref()?;
+        match turn.phase {
+            TurnPhase::Question => None,
+            TurnPhase::Retry { .. } => Some(SECOND_MS),
+            TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping => {
+                let moves = self.look.animate && self.focused && self.help.is_none();
+                Some(if moves { SPIN_MS } else { SECOND_MS })
+            }
+        }
+    }
+}

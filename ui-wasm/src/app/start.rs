@@ -1,0 +1,118 @@
+//! How the UI begins and what it leaves: the start message, and the snapshot for a successor.
+
+use porthole_bridge::{Request, Start};
+use porthole_protocol::{Call, ConversationId, SessionId, Topic};
+
+use super::App;
+use crate::{
+    conversation::{Conversation, Outgoing},
+    ids::Ids,
+    look::Look,
+    snapshot::{SavedScreen, Snapshot},
+    transcript::Transcript,
+};
+
+impl App {
+    pub(super) fn start(&mut self, start: Start) {
+        self.look = Look::new(&start);
+        self.fx.ids = Ids::new(start.seed);
+        self.size = Some(start.size);
+        self.focused = true;
+        self.dirty = true;
+        self.fx.server.watch(Topic::Sessions);
+        if let Some(snapshot) = start.snapshot.as_deref().and_then(Snapshot::decode) {
+            self.restore(snapshot);
+        }
+        let place = start.place.and_then(|p| {
+            Some((
+                SessionId::parse(&p.session).ok()?,
+                ConversationId(p.conversation),
+            ))
+        });
+        if let Some((session, conversation)) = place {
+            self.open(session, conversation);
+        }
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) {
+        for saved in snapshot.screens {
+            let key = (saved.session.clone(), saved.conversation);
+            let mut screen = Conversation::new(saved.session, saved.conversation);
+            screen.composer.restore(saved.draft);
+            screen.transcript = Transcript::restore(saved.place);
+            self.visited.push(key.clone());
+            self.screens.insert(key, screen);
+        }
+        self.home.selected = snapshot.selected;
+        self.home.last_dir = snapshot.last_dir;
+        self.home.archived_shown = snapshot.archived_shown;
+        if !snapshot.theme.is_empty() {
+            self.look.choose_theme(&snapshot.theme);
+        }
+        for call in snapshot.calls {
+            self.show_outgoing(&call);
+            self.fx.call(call);
+        }
+    }
+
+    /// A message that the UI before this one sent, and of which nobody knows yet whether it arrived.
+    fn show_outgoing(&mut self, call: &Call) {
+        let (session, conversation, request, mode, text) = match call {
+            Call::Submit {
+                session,
+                conversation,
+                request,
+                mode,
+                text,
+            } => (session, *conversation, request, *mode, text.clone()),
+            Call::Shell {
+                session,
+                conversation,
+                request,
+                command,
+                included,
+            } => {
+                let mark = if *included { "!" } else { "!!" };
+                (
+                    session,
+                    *conversation,
+                    request,
+                    Default::default(),
+                    format!("{mark}{command}"),
+                )
+            }
+            _ => return,
+        };
+        let screen = self
+            .screens
+            .entry((session.clone(), conversation))
+            .or_insert_with(|| Conversation::new(session.clone(), conversation));
+        screen.outgoing.push(Outgoing {
+            request: request.clone(),
+            text,
+            mode,
+        });
+    }
+
+    pub(super) fn save(&mut self) {
+        let saved = |key: &super::Key| {
+            let screen = self.screens.get(key)?;
+            Some(SavedScreen {
+                session: key.0.clone(),
+                conversation: key.1,
+                draft: screen.composer.draft(),
+                place: screen.transcript.snapshot(),
+            })
+        };
+        let snapshot = Snapshot {
+            screens: self.visited.iter().filter_map(saved).collect(),
+            calls: self.fx.server.unanswered(),
+            selected: self.home.selected.clone(),
+            last_dir: self.home.last_dir.clone(),
+            archived_shown: self.home.archived_shown,
+            theme: self.look.theme_name.clone(),
+            ..Snapshot::default()
+        };
+        self.out.push(Request::Snapshot(snapshot.encode()));
+    }
+}

@@ -1,0 +1,5 @@
+//! The UI as a whole: what happened, keys, and what follows. A fixed world, so that every screen is the same each time.
+
+mod laws;
+mod screens;
+mod world;

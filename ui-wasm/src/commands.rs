@@ -1,0 +1,373 @@
+//! What each command does on the screen that is open. Which key means it stands in `keymap`.
+
+use porthole_bridge::Action;
+use porthole_protocol::{Call, ConversationId, ModelRef, Policy, SendMode, Thinking};
+
+use crate::{
+    App,
+    composer::Written,
+    conversation::{Conversation, Focus},
+    effects::Purpose,
+    help::Help,
+    home,
+    keymap::Command,
+    notice::Tone,
+    palette,
+    picker::{Choice, Picker},
+    transcript,
+};
+
+/// How soon a second Ctrl-C leaves, in milliseconds.
+const TWICE_MS: u64 = 2_000;
+
+impl App {
+    /// Does what a command says; `words` were typed after it.
+    pub(crate) fn run(&mut self, command: Command, words: &str) {
+        use Command as C;
+        match command {
+            C::Palette => self.picker = Some(palette::commands(self.open.is_some(), &self.look)),
+            C::Sessions => self.pick_session(),
+            C::Help => self.help = Some(Help::default()),
+            C::Redraw => {}
+            C::Suspend => self.fx.act(Action::Suspend, Purpose::Other),
+            C::Interrupt => self.interrupt(),
+            C::Quit => self.fx.act(Action::Quit, Purpose::Other),
+            C::Theme => self.pick(command, words, |app| Some(palette::themes(&app.look))),
+            C::Home => self.go_home(),
+            C::New => self.new_session(),
+            C::Rename | C::Archive | C::Pin | C::Retry => self.change_session(command, words),
+            C::Models => self.pick_model(words),
+            C::Thinking => self.pick(command, words, |app| {
+                Some(palette::thinking(app.thinking()?))
+            }),
+            C::Policy => self.pick(command, words, |app| Some(palette::policies(app.policy()?))),
+            C::SearchHistory => self.search_history(),
+            C::EditOutside => self.edit_outside(),
+            C::Copy => self.copy(transcript::last_answer, "answer"),
+            C::CopyCode => self.copy(|state| transcript::code_blocks(state).pop(), "code"),
+            other if self.open.is_none() => self.run_home(other),
+            other => self.run_conversation(other),
+        }
+    }
+
+    fn run_home(&mut self, command: Command) {
+        if let Some(session) = self.home.apply(command, &mut self.fx) {
+            self.open(session, ConversationId::ROOT);
+        }
+    }
+
+    fn run_conversation(&mut self, command: Command) {
+        use Command as C;
+        let Some(key) = &self.open else { return };
+        let Some(screen) = self.screens.get_mut(key) else {
+            return;
+        };
+        let fx = &mut self.fx;
+        match command {
+            C::Send => self.send(),
+            C::NewLine => screen.composer.new_line(),
+            C::Stop => stop(screen, fx),
+            C::ToggleMode | C::Complete => toggle_mode(screen),
+            C::Withdraw => screen.withdraw(fx),
+            C::Previous => {
+                let sent = screen.sent(fx.server.who().map_or("", |w| &w.id));
+                screen.composer.up(&sent);
+            }
+            C::Next => {
+                let sent = screen.sent(fx.server.who().map_or("", |w| &w.id));
+                screen.composer.down(&sent);
+            }
+            C::ToQuestion => to_question(screen, fx.now_ms),
+            C::Read => toggle_reading(screen),
+            C::PageUp => screen.transcript.page(-1),
+            C::PageDown => screen.transcript.page(1),
+            C::Top => screen.transcript.to_top(),
+            C::Bottom => screen.transcript.to_bottom(),
+            C::OlderItem => screen.transcript.select_previous(),
+            C::NewerItem => screen.transcript.select_next(),
+            C::OpenItem => screen.transcript.toggle_selected(),
+            C::ShowThinking => screen.transcript.toggle_thinking(),
+            C::Back => {
+                screen.focus = Focus::Composer;
+                screen.transcript.clear_selection();
+            }
+            other if fx.may_send() => {
+                screen.composer.edit(other);
+            }
+            _ => {}
+        }
+    }
+
+    /// Does what was chosen in a list.
+    pub(crate) fn choose(&mut self, choice: Choice) {
+        match choice {
+            Choice::Command(command) => self.run(command, ""),
+            Choice::Session(session) => self.open(session, ConversationId::ROOT),
+            Choice::Home => self.go_home(),
+            Choice::Model(model) => self.configure(Some(model), None, None),
+            Choice::Thinking(level) => self.configure(None, Some(level), None),
+            Choice::Policy(policy) => self.configure(None, None, Some(policy)),
+            Choice::Message(text) => {
+                if let Some(screen) = self.screen() {
+                    screen.composer.set(&text);
+                }
+            }
+            Choice::Theme(name) => self.look.choose_theme(&name),
+            Choice::Nothing => {}
+        }
+    }
+
+    fn send(&mut self) {
+        let Some(screen) = self.screen() else { return };
+        let written = screen.composer.written();
+        match written {
+            Written::Nothing => {}
+            Written::Message(text) => self.send_with(|screen, fx| screen.submit(text, fx)),
+            Written::Shell(command, included) => {
+                self.send_with(|screen, fx| screen.shell(command, included, fx))
+            }
+            Written::Command(command, words) => {
+                screen.composer.clear();
+                self.run(command, &words);
+            }
+            Written::Unknown(word) => {
+                let words = format!(
+                    "there is no command /{word}; / alone lists them, a space before it sends it as text"
+                );
+                self.fx.say(Tone::Error, words);
+            }
+            Written::TooLong => self.fx.say(
+                Tone::Error,
+                "a message holds at most 512 KiB; put the rest into a file",
+            ),
+        }
+    }
+
+    fn send_with(&mut self, send: impl FnOnce(&mut Conversation, &mut crate::effects::Effects)) {
+        if !self.fx.may_send() {
+            self.fx
+                .say(Tone::Info, "you are viewing; only others can write here");
+        } else if let Some(screen) = self.open.as_ref().and_then(|k| self.screens.get_mut(k)) {
+            self.fx.notice.clear();
+            send(screen, &mut self.fx);
+        }
+    }
+
+    fn interrupt(&mut self) {
+        let now_ms = self.fx.now_ms;
+        if self
+            .interrupted_ms
+            .is_some_and(|at| now_ms.saturating_sub(at) <= TWICE_MS)
+        {
+            self.interrupted_ms = None;
+            self.fx.act(Action::Quit, Purpose::Other);
+            return;
+        }
+        self.interrupted_ms = Some(now_ms);
+        let mut did = "";
+        if let Some(screen) = self.open.as_ref().and_then(|k| self.screens.get_mut(k)) {
+            if !screen.composer.is_empty() {
+                screen.composer.clear();
+                did = "cleared · ";
+            } else if screen.is_working() && self.fx.may_send() {
+                screen.stop(&mut self.fx);
+                did = "stopping · ";
+            }
+        }
+        self.fx.say(
+            Tone::Info,
+            format!("{did}Ctrl-C again leaves; everything goes on running"),
+        );
+    }
+
+    fn new_session(&mut self) {
+        if !self.fx.is_owner() {
+            self.fx.say(Tone::Info, "only the owner can make sessions");
+            return;
+        }
+        self.go_home();
+        self.home.ask_directory();
+    }
+
+    fn change_session(&mut self, command: Command, words: &str) {
+        let Some((session, _)) = self.open.clone() else {
+            self.run_home(command);
+            return;
+        };
+        match command {
+            Command::Rename if !words.is_empty() => home::rename(session, words, &mut self.fx),
+            Command::Rename => {
+                let title = self
+                    .home
+                    .row(&session)
+                    .map(|r| r.title.clone())
+                    .unwrap_or_default();
+                if let Some(screen) = self.screen() {
+                    screen.composer.set(&format!("/rename {title}"));
+                }
+            }
+            _ => {
+                self.home.change(command, &session, &mut self.fx);
+                if command == Command::Archive {
+                    self.leave_for_list();
+                }
+            }
+        }
+    }
+
+    /// Goes to the list and keeps the notice that says why.
+    fn leave_for_list(&mut self) {
+        let notice = self.fx.notice.clone();
+        self.go_home();
+        self.fx.notice = notice;
+    }
+
+    fn pick_session(&mut self) {
+        let current = self.open.as_ref().map(|(session, _)| session.as_str());
+        self.picker = Some(palette::sessions(self.home.rows(), current));
+    }
+
+    fn pick(&mut self, command: Command, words: &str, list: impl Fn(&Self) -> Option<Picker>) {
+        match palette::typed_choice(command, words) {
+            Some(choice) => self.choose(choice),
+            None => self.picker = list(self),
+        }
+    }
+
+    fn pick_model(&mut self, words: &str) {
+        if let Some(choice) = palette::typed_choice(Command::Models, words) {
+            self.choose(choice);
+            return;
+        }
+        let current = self.current_model();
+        self.picker = Some(palette::models(self.models.as_ref(), current.as_deref()));
+        self.fx.call(Call::Models {});
+    }
+
+    fn search_history(&mut self) {
+        let me = self
+            .fx
+            .server
+            .who()
+            .map(|w| w.id.clone())
+            .unwrap_or_default();
+        let Some(screen) = self.screen() else { return };
+        let sent = screen.sent(&me);
+        if sent.is_empty() {
+            self.fx.say(Tone::Info, "no messages yet");
+        } else {
+            self.picker = Some(palette::history(&sent));
+        }
+    }
+
+    fn edit_outside(&mut self) {
+        let Some(screen) = self.screen() else { return };
+        let text = screen.composer.draft().text;
+        self.fx.act(Action::Edit(text), Purpose::Edit);
+    }
+
+    fn copy(
+        &mut self,
+        what: impl Fn(&porthole_protocol::ConversationState) -> Option<String>,
+        name: &str,
+    ) {
+        let Some(screen) = self.screen() else { return };
+        match screen.state.as_ref().and_then(what) {
+            None => self.fx.say(Tone::Info, format!("there is no {name} yet")),
+            Some(text) if text.len() > porthole_bridge::limits::COPY_BYTES => {
+                self.fx
+                    .say(Tone::Error, format!("the {name} is too large to copy"));
+            }
+            Some(text) => self.fx.act(Action::Copy(text), Purpose::Copy),
+        }
+    }
+
+    fn configure(
+        &mut self,
+        model: Option<ModelRef>,
+        thinking: Option<Thinking>,
+        policy: Option<Policy>,
+    ) {
+        let Some((session, conversation)) = self.open.clone() else {
+            return;
+        };
+        if !self.fx.is_owner() {
+            self.fx
+                .say(Tone::Info, "only the owner can change settings");
+            return;
+        }
+        self.fx.call(Call::Configure {
+            session,
+            conversation,
+            model,
+            thinking,
+            policy,
+        });
+    }
+
+    fn info(&self) -> Option<&porthole_protocol::ConversationInfo> {
+        let key = self.open.as_ref()?;
+        self.screens.get(key)?.state.as_ref().map(|s| &s.info)
+    }
+
+    fn thinking(&self) -> Option<Thinking> {
+        self.info().map(|i| i.thinking)
+    }
+
+    fn policy(&self) -> Option<Policy> {
+        self.info().map(|i| i.policy)
+    }
+
+    /// Returns the model of the open conversation.
+    pub(crate) fn current_model(&self) -> Option<String> {
+        self.info().map(|i| i.model.to_string())
+    }
+}
+
+/// Esc: closes the list of commands, else stops the turn, else clears the message, else goes back to the bottom.
+fn stop(screen: &mut Conversation, fx: &mut crate::effects::Effects) {
+    if screen.composer.close_list() {
+        return;
+    }
+    if screen.is_working() && fx.may_send() {
+        screen.stop(fx);
+    } else if !screen.composer.is_empty() {
+        screen.composer.clear();
+    } else {
+        screen.transcript.to_bottom();
+    }
+}
+
+fn toggle_mode(screen: &mut Conversation) {
+    if screen.composer.is_listing() {
+        screen.composer.complete();
+    } else if screen.is_working() {
+        screen.mode = match screen.mode {
+            SendMode::FollowUp => SendMode::Steer,
+            SendMode::Steer => SendMode::FollowUp,
+        };
+    }
+}
+
+fn to_question(screen: &mut Conversation, now_ms: u64) {
+    let asks = screen
+        .state
+        .as_ref()
+        .is_some_and(|s| screen.question.shown(&s.questions).is_some());
+    if screen.focus == Focus::Question || !asks {
+        screen.focus = Focus::Composer;
+    } else {
+        screen.focus = Focus::Question;
+        screen.question.focus(now_ms);
+    }
+}
+
+fn toggle_reading(screen: &mut Conversation) {
+    if screen.focus == Focus::Reading {
+        screen.focus = Focus::Composer;
+        screen.transcript.clear_selection();
+    } else {
+        screen.focus = Focus::Reading;
+        screen.transcript.select_previous();
+    }
+}

@@ -1,0 +1,525 @@
+//! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
+
+use porthole_protocol::{
+    ConversationState, Policy, SendMode, SessionRow, Thinking, Turn, TurnPhase,
+};
+use ratatui_core::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::Style,
+};
+
+use crate::{
+    clock,
+    conversation::{Conversation, Focus},
+    effects::Effects,
+    home_view::{hint_line, tone_style},
+    keymap::Context,
+    look::{self, Glyph, Look, sides},
+    question::Stance,
+    server::Link,
+    transcript::ViewContext,
+};
+
+/// Draws a conversation; returns where the cursor is.
+pub(crate) fn view(
+    conversation: &mut Conversation,
+    row: Option<&SessionRow>,
+    screen: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+) -> Option<Position> {
+    let page = look::page(screen);
+    if page.width < 12 || page.height < 6 {
+        return None;
+    }
+    let me = fx.server.who().map(|w| w.id.clone()).unwrap_or_default();
+    let cx = ViewContext {
+        theme: &look.theme,
+        now_ms: fx.now_ms,
+        utc_offset_minutes: look.utc_offset_minutes,
+        unicode: look.unicode,
+        animate: look.animate,
+        me: &me,
+    };
+    let rows = rows(conversation, page, &cx);
+    header(conversation, row, rows.header, buf, look, fx);
+    transcript(conversation, rows.transcript, buf, look, fx, &cx);
+    status(conversation, rows.status, buf, look, fx);
+    let asked = question(conversation, rows.question, buf, look, fx, &cx);
+    let typed = composer(conversation, rows.composer, buf, look, fx);
+    hints(conversation, rows.hints, buf, look, fx);
+    conversation.composer.view_list(buf, look);
+    match conversation.focus {
+        Focus::Composer => typed,
+        Focus::Question => asked,
+        Focus::Reading => None,
+    }
+}
+
+/// Where each part stands.
+struct Rows {
+    header: Rect,
+    transcript: Rect,
+    status: Rect,
+    question: Rect,
+    composer: Rect,
+    hints: Rect,
+}
+
+fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
+    let small = page.height < 16;
+    let inside = Rect {
+        x: page.x + 1,
+        width: page.width - 2,
+        ..page
+    };
+    let part = |y: u16, height: u16| Rect {
+        y,
+        height,
+        ..inside
+    };
+    let header = if small { 1 } else { 2 };
+    let hints = 1;
+    let composer = conversation.composer.height(inside.width, page.height / 3);
+    let status = u16::from(conversation.is_working());
+    let gap = u16::from(!small);
+    let taken = header + hints + composer + status + gap;
+    let left = page.height.saturating_sub(taken + 2);
+    let asked = conversation.state.as_ref().map_or(0, |s| {
+        conversation
+            .question
+            .height(&s.questions, cx, inside.width, left.max(5))
+    });
+    let bottom = page.bottom();
+    let hints_y = bottom - hints;
+    let composer_y = hints_y.saturating_sub(composer);
+    let below = if asked == 0 || page.height >= 24 {
+        gap
+    } else {
+        0
+    };
+    let question_y = composer_y.saturating_sub(asked + below);
+    let status_y = question_y.saturating_sub(status);
+    let top = page.y + header + gap;
+    Rows {
+        header: part(page.y, header),
+        transcript: part(top, status_y.saturating_sub(top + gap * status)),
+        status: part(status_y, status),
+        question: part(question_y, asked),
+        composer: part(composer_y, composer),
+        hints: part(hints_y, hints),
+    }
+}
+
+fn header(
+    conversation: &Conversation,
+    row: Option<&SessionRow>,
+    area: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+) {
+    let theme = &look.theme;
+    let title = row.map_or("", |r| r.title.as_str());
+    let first = Rect { height: 1, ..area };
+    let info = conversation.state.as_ref().map(|s| &s.info);
+    let model = info.map(|i| {
+        let name = if i.practice {
+            "practice".to_owned()
+        } else {
+            i.model.model.clone()
+        };
+        match i.thinking {
+            Thinking::Off => format!("{name} "),
+            level => format!(
+                "{name} {} thinking {} ",
+                look.glyph(Glyph::Dot),
+                thinking_word(level)
+            ),
+        }
+    });
+    let state = state_words(conversation, fx);
+    let right = match (&state, area.height) {
+        (Some(state), 1) => (state.as_str(), theme.warn),
+        (None, 1) if area.width < 60 => ("", theme.dim),
+        _ => (model.as_deref().unwrap_or(""), theme.dim),
+    };
+    sides(
+        buf,
+        first,
+        &[(" ", theme.text), (title, theme.heading)],
+        &[right],
+    );
+    if area.height > 1 {
+        let second = Rect {
+            y: area.y + 1,
+            height: 1,
+            ..area
+        };
+        let place = info.map(|i| match &i.branch {
+            Some(branch) => format!("{} {} {branch}", i.cwd, look.glyph(Glyph::Dot)),
+            None => i.cwd.clone(),
+        });
+        let place = place
+            .or_else(|| row.map(|r| r.dir.clone()))
+            .unwrap_or_default();
+        let (words, style) = match state {
+            Some(state) => (format!("{state} "), theme.warn),
+            None => (policy_words(info.map(|i| i.policy)), theme.dim),
+        };
+        sides(
+            buf,
+            second,
+            &[(" ", theme.text), (&place, theme.dim)],
+            &[(&words, style)],
+        );
+    }
+}
+
+fn state_words(conversation: &Conversation, fx: &Effects) -> Option<String> {
+    match fx.server.link() {
+        Link::Connecting => return Some("connecting …".into()),
+        Link::Down => return Some("connection lost, trying again …".into()),
+        Link::Ended(reason) => return Some(reason.clone()),
+        Link::Up => {}
+    }
+    if !fx.may_send() {
+        return Some("you are viewing".into());
+    }
+    conversation.ended.as_ref().map(|e| e.message.clone())
+}
+
+/// Returns a policy in words for the header.
+pub(crate) fn policy_words(policy: Option<Policy>) -> String {
+    match policy {
+        None => String::new(),
+        Some(Policy::Ask) => "asks first ".into(),
+        Some(Policy::Auto) => "runs everything ".into(),
+        Some(Policy::ReadOnly) => "read only ".into(),
+    }
+}
+
+/// Returns a thinking level in a word.
+pub(crate) fn thinking_word(level: Thinking) -> &'static str {
+    match level {
+        Thinking::Off => "off",
+        Thinking::Low => "low",
+        Thinking::Medium => "medium",
+        Thinking::High => "high",
+    }
+}
+
+fn transcript(
+    conversation: &mut Conversation,
+    area: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+    cx: &ViewContext<'_>,
+) {
+    if area.height == 0 {
+        return;
+    }
+    let sending = conversation.sending(*fx.server.link() != Link::Up);
+    let Some(state) = &conversation.state else {
+        let words = match &conversation.ended {
+            Some(error) if error.hint.is_empty() => error.message.clone(),
+            Some(error) => format!("{}; {}", error.message, error.hint),
+            None => "opening the session …".into(),
+        };
+        look::pieces(
+            buf,
+            Rect { height: 1, ..area },
+            &[(" ", look.theme.dim), (&words, look.theme.dim)],
+        );
+        return;
+    };
+    if state.entries.is_empty()
+        && !state.has_older
+        && state.submissions.is_empty()
+        && state.turn.is_none()
+        && sending.is_empty()
+    {
+        welcome(state, area, buf, look, fx);
+        return;
+    }
+    conversation.transcript.view(state, &sending, area, buf, cx);
+    let below = conversation.transcript.new_below();
+    if !conversation.transcript.is_following() {
+        let words = if below > 0 {
+            format!(" {} {below} new ", look.glyph(Glyph::Down))
+        } else {
+            format!(" {} more below ", look.glyph(Glyph::Down))
+        };
+        let last = Rect {
+            y: area.bottom() - 1,
+            height: 1,
+            ..area
+        };
+        let wide = crate::text::width(&words) as u16;
+        let spot = Rect {
+            x: last.right().saturating_sub(wide),
+            width: wide.min(last.width),
+            ..last
+        };
+        for x in spot.left()..spot.right() {
+            buf[(x, spot.y)].reset();
+        }
+        look::pieces(buf, spot, &[(&words, look.theme.accent)]);
+    }
+}
+
+fn welcome(state: &ConversationState, area: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+    let machine = match fx.server.machine() {
+        "" => "this machine".to_owned(),
+        name => name.to_owned(),
+    };
+    let first = format!(
+        "Welcome. This session works in {} on {machine}.",
+        state.info.cwd
+    );
+    let (about, tries) = if state.info.practice {
+        (
+            "No model is configured, so you are talking to `practice`: a built-in stand-in that follows fixed rules and runs real tools.\n\
+             Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write models.toml (/models shows where), to talk to a model.".to_owned(),
+            "Try:  list the files · read README.md · run ls -la · make a file called hello.txt",
+        )
+    } else {
+        (
+            format!(
+                "{} answers here. It reads files freely; edits and commands follow the policy ({}).",
+                state.info.model,
+                policy_words(Some(state.info.policy)).trim()
+            ),
+            "Say what should be done. ! runs a command of yours, / shows commands, F1 every key.",
+        )
+    };
+    let theme = &look.theme;
+    let cols = usize::from(area.width.saturating_sub(3)).max(8);
+    let mut lines: Vec<(String, Style)> = Vec::new();
+    let mut add = |text: &str, style, cols| {
+        lines.extend(
+            crate::text::wrap(text, cols)
+                .into_iter()
+                .map(|l| (l, style)),
+        )
+    };
+    add(&first, theme.strong, cols);
+    add("", theme.text, cols);
+    add(&about, theme.dim, cols.saturating_sub(2));
+    add("", theme.text, cols);
+    add(tries, theme.text, cols.saturating_sub(2));
+    for (y, (line, style)) in lines.iter().enumerate().take(usize::from(area.height)) {
+        let row = Rect {
+            y: area.y + y as u16,
+            height: 1,
+            x: area.x + 2,
+            width: area.width.saturating_sub(2),
+        };
+        look::pieces(buf, row, &[(line, *style)]);
+    }
+}
+
+fn status(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+    let Some(turn) = conversation.state.as_ref().and_then(|s| s.turn.as_ref()) else {
+        return;
+    };
+    if row.height == 0 {
+        return;
+    }
+    let theme = &look.theme;
+    let (glyph, style, words) = phase(turn, look, fx.now_ms);
+    let time = clock::elapsed(turn.started_ms, fx.now_ms);
+    let left = [
+        (" ", theme.text),
+        (glyph, style),
+        (" ", theme.text),
+        (words.as_str(), theme.text),
+        ("  ", theme.text),
+        (&time, theme.dim),
+    ];
+    let right: &[(&str, Style)] = match turn.phase {
+        TurnPhase::Stopping => &[],
+        _ => &[("Esc", theme.key), (" stops ", theme.dim)],
+    };
+    sides(buf, row, &left, right);
+}
+
+fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, String) {
+    let theme = &look.theme;
+    let spin = (look.spinner(now_ms), theme.accent);
+    let (glyph, style) = match turn.phase {
+        TurnPhase::Question => (look.glyph(Glyph::Waiting), theme.warn),
+        TurnPhase::Retry { .. } => (look.glyph(Glyph::Failed), theme.error),
+        TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping => spin,
+    };
+    let words = match &turn.phase {
+        TurnPhase::Model => answer_words(turn).to_owned(),
+        TurnPhase::Tools => match turn.tools.iter().find(|t| t.started_ms.is_some()) {
+            Some(tool) => format!("running {}", tool.tool),
+            None => "running tools".into(),
+        },
+        TurnPhase::Question => "waiting for you".into(),
+        TurnPhase::Retry {
+            at_ms,
+            attempt,
+            reason,
+        } => {
+            let seconds = at_ms.saturating_sub(now_ms).div_ceil(1000);
+            format!("{reason}; try {attempt} in {seconds} s")
+        }
+        TurnPhase::Stopping => "stopping".into(),
+    };
+    (glyph, style, words)
+}
+
+fn answer_words(turn: &Turn) -> &'static str {
+    match &turn.answer {
+        Some(answer) if !answer.text.is_empty() => "answering",
+        Some(answer) if !answer.thinking.is_empty() => "thinking",
+        _ => "waiting for the model",
+    }
+}
+
+fn question(
+    conversation: &mut Conversation,
+    area: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+    cx: &ViewContext<'_>,
+) -> Option<Position> {
+    let state = conversation.state.as_ref()?;
+    if area.height == 0 {
+        return None;
+    }
+    let stance = match conversation.focus {
+        _ if !fx.may_answer() => Stance::Forbidden,
+        Focus::Question => Stance::Focused,
+        Focus::Composer | Focus::Reading => Stance::Elsewhere,
+    };
+    conversation
+        .question
+        .view(&state.questions, area, buf, cx, look, stance)
+}
+
+fn composer(
+    conversation: &mut Conversation,
+    area: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+) -> Option<Position> {
+    if !fx.may_send() {
+        look::pieces(
+            buf,
+            area,
+            &[(
+                "   you are viewing; only others can write here",
+                look.theme.dim,
+            )],
+        );
+        return None;
+    }
+    let placeholder = if conversation.is_working() {
+        "say what comes next"
+    } else {
+        "say what should be done"
+    };
+    let active = conversation.focus == Focus::Composer;
+    let area = Rect {
+        x: area.x + 1,
+        width: area.width.saturating_sub(1),
+        ..area
+    };
+    Some(
+        conversation
+            .composer
+            .view(area, buf, look, placeholder, active),
+    )
+}
+
+fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+    let theme = &look.theme;
+    let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
+    let wide = crate::text::width(&gauge) as u16;
+    let right = Rect {
+        x: row.right().saturating_sub(wide),
+        width: wide.min(row.width),
+        ..row
+    };
+    let left = Rect {
+        x: row.x + 2,
+        width: row.width.saturating_sub(wide + 3),
+        ..row
+    };
+    if let Some((tone, words)) = fx.notice.shown() {
+        look::pieces(
+            buf,
+            Rect {
+                x: left.x + 1,
+                width: left.width.saturating_sub(1),
+                ..left
+            },
+            &[(words, tone_style(tone, look))],
+        );
+        look::pieces(buf, right, &[(&gauge, theme.dim)]);
+        return;
+    }
+    match conversation.focus {
+        Focus::Question => {
+            hint_line(Context::Question, &[], left, buf, look);
+        }
+        Focus::Reading => {
+            hint_line(Context::Reading, &[], left, buf, look);
+        }
+        Focus::Composer => composer_hints(conversation, left, buf, look),
+    }
+    look::pieces(buf, right, &[(&gauge, theme.dim)]);
+}
+
+fn composer_hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look) {
+    let pair = |key: &str, words: &str| (key.to_owned(), words.to_owned());
+    let mut hints = Vec::new();
+    let state = conversation.state.as_ref();
+    if state.is_some_and(|s| conversation.question.shown(&s.questions).is_some()) {
+        hints.push(pair("Alt-Q", "answers"));
+    }
+    if conversation.is_working() {
+        let (now, other) = match conversation.mode {
+            SendMode::FollowUp => ("sends as follow-up", "steer now"),
+            SendMode::Steer => ("steers the turn", "follow-up"),
+        };
+        hints.push(pair("Enter", now));
+        hints.push(pair("Tab", other));
+    } else {
+        hints.push(pair("Enter", "sends"));
+    }
+    hints.extend([pair("/", "command"), pair("!", "shell")]);
+    // The table's own hint for Enter would say the same again.
+    hint_line(Context::Editing, &hints, row, buf, look);
+}
+
+/// Returns how full the context is: "38 % ▰▰▱▱▱", or the tokens where the window is not known.
+fn gauge(state: Option<&ConversationState>, look: &Look, short: bool) -> String {
+    let Some(info) = state.map(|s| &s.info) else {
+        return String::new();
+    };
+    match info.context_limit.filter(|l| *l > 0) {
+        Some(limit) => {
+            let percent = (info.context_tokens.saturating_mul(100) / limit).min(100);
+            if short {
+                return format!("{percent} % ");
+            }
+            let full = percent.div_ceil(20) as usize;
+            let bar =
+                look.glyph(Glyph::Full).repeat(full) + &look.glyph(Glyph::Empty).repeat(5 - full);
+            format!("{percent} % {bar} ")
+        }
+        None if info.context_tokens >= 1_000 => format!("{}k tokens ", info.context_tokens / 1_000),
+        None if info.context_tokens > 0 => format!("{} tokens ", info.context_tokens),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,306 @@
+//! The list of sessions: what is in it, in which order, what is selected, and the fields that open in it.
+//! It draws nothing; `home_view` does.
+
+use porthole_protocol::{Call, SessionId, SessionRow, SessionState, SessionsDelta, limits};
+
+use crate::{editor::Editor, effects::Effects, keymap::Command, notice::Tone};
+
+/// The list of sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Home {
+    rows: Vec<SessionRow>,
+    loaded: bool,
+    /// Which session is selected; by id, so that it stays selected when rows move.
+    pub(crate) selected: Option<SessionId>,
+    /// Whether archived sessions are shown.
+    pub(crate) archived_shown: bool,
+    /// The field that is open.
+    pub(crate) prompt: Option<Prompt>,
+    /// The directory that a new session is offered.
+    pub(crate) last_dir: String,
+    /// What is searched for.
+    pub(crate) filter: Editor,
+    pub(crate) first: usize,
+    pub(crate) spots: Vec<(u16, SessionId)>,
+}
+
+/// A field that is open in the list.
+#[derive(Debug)]
+pub(crate) enum Prompt {
+    /// For words to search for.
+    Filter,
+    /// For another title.
+    Rename(SessionId, Editor),
+    /// For the directory of a new session.
+    New(Editor),
+}
+
+/// A line of the list.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<'h> {
+    /// Space between groups.
+    Blank,
+    /// Where the sessions below work.
+    Group(String),
+    /// A session.
+    Row(&'h SessionRow),
+    /// How many sessions are archived.
+    Archived(usize),
+}
+
+impl Home {
+    /// Returns the row of a session.
+    pub(crate) fn row(&self, id: &SessionId) -> Option<&SessionRow> {
+        self.rows.iter().find(|r| r.id == *id)
+    }
+
+    /// Returns every row.
+    pub(crate) fn rows(&self) -> &[SessionRow] {
+        &self.rows
+    }
+
+    /// Returns whether the list came from the server.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// Takes the whole list.
+    pub(crate) fn take(&mut self, rows: Vec<SessionRow>) {
+        self.rows = rows;
+        self.loaded = true;
+        self.settle();
+    }
+
+    /// Takes a change of the list.
+    pub(crate) fn apply_delta(&mut self, delta: &SessionsDelta) {
+        delta.apply(&mut self.rows);
+        self.settle();
+    }
+
+    /// Returns the lines of the list, in order.
+    pub(crate) fn lines(&self) -> Vec<Line<'_>> {
+        let mut lines = Vec::new();
+        let (archived, active): (Vec<&SessionRow>, Vec<&SessionRow>) =
+            self.matching().into_iter().partition(|r| r.archived);
+        self.group(active, &mut lines);
+        if !archived.is_empty() {
+            if !lines.is_empty() {
+                lines.push(Line::Blank);
+            }
+            lines.push(Line::Archived(archived.len()));
+            if self.archived_shown {
+                lines.extend(newest_first(archived).into_iter().map(Line::Row));
+            }
+        }
+        lines
+    }
+
+    /// Pinned sessions come first in their group, and groups with the newest first.
+    fn group<'h>(&self, rows: Vec<&'h SessionRow>, lines: &mut Vec<Line<'h>>) {
+        let mut groups: Vec<(String, Vec<&SessionRow>)> = Vec::new();
+        for row in newest_first(rows) {
+            let name = format!("{} · {}", row.machine, row.dir);
+            match groups.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, rows)) => rows.push(row),
+                None => groups.push((name, vec![row])),
+            }
+        }
+        groups.sort_by_key(|(_, rows)| !rows.iter().any(|r| r.pinned));
+        for (name, rows) in groups {
+            if !lines.is_empty() {
+                lines.push(Line::Blank);
+            }
+            lines.push(Line::Group(name));
+            lines.extend(rows.into_iter().map(Line::Row));
+        }
+    }
+
+    fn matching(&self) -> Vec<&SessionRow> {
+        let words = self.filter.text().to_lowercase();
+        let fits = |r: &&SessionRow| {
+            let text = format!("{} {} {}", r.title, r.machine, r.dir).to_lowercase();
+            words.split_whitespace().all(|word| text.contains(word))
+        };
+        self.rows.iter().filter(fits).collect()
+    }
+
+    fn order(&self) -> Vec<SessionId> {
+        let id = |line: Line<'_>| match line {
+            Line::Row(row) => Some(row.id.clone()),
+            Line::Blank | Line::Group(_) | Line::Archived(_) => None,
+        };
+        self.lines().into_iter().filter_map(id).collect()
+    }
+
+    fn settle(&mut self) {
+        let order = self.order();
+        if !self.selected.as_ref().is_some_and(|id| order.contains(id)) {
+            self.selected = order.into_iter().next();
+        }
+    }
+
+    /// Returns the selected row.
+    pub(crate) fn current(&self) -> Option<&SessionRow> {
+        self.selected.as_ref().and_then(|id| self.row(id))
+    }
+
+    /// Selects the row `by` rows further down, as far as there are any.
+    pub(crate) fn step(&mut self, by: isize) {
+        let order = self.order();
+        let at = self
+            .selected
+            .as_ref()
+            .and_then(|id| order.iter().position(|o| o == id));
+        let last = order.len().saturating_sub(1);
+        let to = at.map_or(0, |at| at.saturating_add_signed(by).min(last));
+        self.selected = order.into_iter().nth(to);
+    }
+
+    /// Does what a command of the list says; returns the session to open, if it is that.
+    pub(crate) fn apply(&mut self, command: Command, fx: &mut Effects) -> Option<SessionId> {
+        match command {
+            Command::Up => self.step(-1),
+            Command::Down => self.step(1),
+            Command::First => self.step(isize::MIN),
+            Command::Last => self.step(isize::MAX),
+            Command::Open => return self.selected.clone(),
+            Command::Filter => self.prompt = Some(Prompt::Filter),
+            Command::ShowArchived => {
+                self.archived_shown = !self.archived_shown;
+                self.settle();
+            }
+            Command::Stop => {
+                self.filter = Editor::default();
+                self.settle();
+            }
+            Command::New => self.ask_directory(),
+            Command::Rename | Command::Pin | Command::Archive | Command::Retry => {
+                if let Some(id) = self.selected.clone() {
+                    self.change(command, &id, fx);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Changes one session.
+    pub(crate) fn change(&mut self, command: Command, id: &SessionId, fx: &mut Effects) {
+        if !fx.is_owner() {
+            fx.say(Tone::Info, "only the owner can change sessions");
+            return;
+        }
+        let Some(row) = self.row(id) else { return };
+        let session = row.id.clone();
+        match command {
+            Command::Rename => {
+                self.prompt = Some(Prompt::Rename(session, Editor::with(&row.title)))
+            }
+            Command::Pin => fx.call(Call::SessionPin {
+                session,
+                pinned: !row.pinned,
+            }),
+            Command::Archive if row.archived => fx.call(Call::SessionRestore { session }),
+            Command::Archive => {
+                fx.say(
+                    Tone::Done,
+                    format!(
+                        "archived “{}”; a shows archived sessions, e brings one back",
+                        row.title
+                    ),
+                );
+                fx.call(Call::SessionArchive { session });
+            }
+            Command::Retry if matches!(row.state, SessionState::Failed { .. }) => {
+                fx.call(Call::SessionRetry { session });
+            }
+            Command::Retry => fx.say(Tone::Info, "this session did not fail"),
+            _ => {}
+        }
+    }
+
+    /// Opens the field for the directory of a new session.
+    pub(crate) fn ask_directory(&mut self) {
+        let dir = self
+            .current()
+            .map_or(self.last_dir.clone(), |r| r.dir.clone());
+        self.prompt = Some(Prompt::New(Editor::with(&dir)));
+    }
+
+    /// Returns the open field of text.
+    pub(crate) fn field(&mut self) -> Option<&mut Editor> {
+        match &mut self.prompt {
+            None => None,
+            Some(Prompt::Filter) => Some(&mut self.filter),
+            Some(Prompt::Rename(_, editor) | Prompt::New(editor)) => Some(editor),
+        }
+    }
+
+    /// Takes note that the open field changed.
+    pub(crate) fn field_changed(&mut self) {
+        if matches!(self.prompt, Some(Prompt::Filter)) {
+            self.selected = None;
+            self.settle();
+        }
+    }
+
+    /// Takes Enter in the open field; returns the session to open, if it is that.
+    pub(crate) fn enter(&mut self, fx: &mut Effects) -> Option<SessionId> {
+        match self.prompt.take()? {
+            Prompt::Filter => return self.selected.clone(),
+            Prompt::Rename(session, editor) => rename(session, editor.text(), fx),
+            Prompt::New(editor) => self.create(editor.text(), fx),
+        }
+        None
+    }
+
+    /// Takes Esc in the open field.
+    pub(crate) fn leave(&mut self) {
+        if matches!(self.prompt.take(), Some(Prompt::Filter)) {
+            self.filter = Editor::default();
+            self.settle();
+        }
+    }
+
+    fn create(&mut self, dir: &str, fx: &mut Effects) {
+        let dir = dir.trim();
+        dir.clone_into(&mut self.last_dir);
+        let request = fx.ids.request();
+        fx.say(Tone::Info, "making a session …");
+        fx.call(Call::SessionCreate {
+            request,
+            dir: (!dir.is_empty()).then(|| dir.to_owned()),
+            title: None,
+            model: None,
+        });
+    }
+
+    /// Takes a click; returns the session to open, where a selected one was clicked again.
+    pub(crate) fn click(&mut self, row: u16) -> Option<SessionId> {
+        let id = self
+            .spots
+            .iter()
+            .find(|(y, _)| *y == row)
+            .map(|(_, id)| id.clone())?;
+        if self.selected.as_ref() == Some(&id) {
+            return Some(id);
+        }
+        self.selected = Some(id);
+        None
+    }
+}
+
+/// Gives a session another title, where it is one.
+pub(crate) fn rename(session: SessionId, title: &str, fx: &mut Effects) {
+    let title: String = title.trim().chars().take(limits::TITLE_CHARS).collect();
+    if title.is_empty() {
+        fx.say(Tone::Error, "a title cannot be empty");
+    } else {
+        fx.call(Call::SessionRename { session, title });
+    }
+}
+
+fn newest_first(mut rows: Vec<&SessionRow>) -> Vec<&SessionRow> {
+    rows.sort_by_key(|r| (!r.pinned, std::cmp::Reverse(r.updated_ms), r.id.clone()));
+    rows
+}

@@ -1,0 +1,396 @@
+//! Draws the list of sessions. It changes nothing but where it is scrolled to.
+
+use porthole_protocol::{SessionRow, SessionState};
+use ratatui_core::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::Style,
+};
+
+use crate::{
+    clock,
+    editor::{self, Editor},
+    effects::Effects,
+    home::{Home, Line, Prompt},
+    keymap::{Command, Context, TABLE},
+    look::{self, Glyph, Look, sides},
+    notice::Tone,
+    server::Link,
+    text,
+};
+
+/// Draws the list; returns where the cursor is while a field is open.
+pub(crate) fn view(
+    home: &mut Home,
+    screen: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+) -> Option<Position> {
+    let page = look::page(screen);
+    if page.width < 12 || page.height < 4 {
+        return None;
+    }
+    let area = Rect {
+        x: page.x + 1,
+        width: page.width - 2,
+        ..page
+    };
+    let compact = area.height < 16;
+    header(
+        Rect {
+            height: 1,
+            y: area.y + u16::from(!compact),
+            ..area
+        },
+        buf,
+        look,
+        fx,
+    );
+    let field = field_row(home, area, compact);
+    let cursor = field.and_then(|row| prompt(home, row, buf, look));
+    let top = if compact { 2 } else { 3 } + if field.is_some() { 2 } else { 0 };
+    let list = Rect {
+        y: area.y + top,
+        height: area.height.saturating_sub(top + 2),
+        ..area
+    };
+    list_view(home, list, buf, look, fx);
+    hints(
+        home,
+        Rect {
+            y: area.bottom() - 1,
+            height: 1,
+            ..area
+        },
+        buf,
+        look,
+        fx,
+    );
+    cursor
+}
+
+fn header(row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+    let theme = &look.theme;
+    let machine = if row.width < 60 {
+        ""
+    } else {
+        fx.server.machine()
+    };
+    let left = [
+        (" Porthole", theme.heading),
+        ("  ", theme.dim),
+        (machine, theme.dim),
+    ];
+    let state = match fx.server.link() {
+        Link::Up => None,
+        Link::Connecting => Some("connecting …".to_owned()),
+        Link::Down => Some("connection lost, trying again …".to_owned()),
+        Link::Ended(reason) => Some(reason.clone()),
+    };
+    match state {
+        Some(state) => sides(buf, row, &left, &[(&state, theme.warn)]),
+        None => sides(
+            buf,
+            row,
+            &left,
+            &[
+                ("/", theme.key),
+                (" search   ", theme.dim),
+                ("n", theme.key),
+                (" new   ", theme.dim),
+                ("?", theme.key),
+                (" help ", theme.dim),
+            ],
+        ),
+    }
+}
+
+fn field_row(home: &Home, area: Rect, compact: bool) -> Option<Rect> {
+    let open = home.prompt.is_some() || !home.filter.is_empty();
+    open.then(|| Rect {
+        y: area.y + if compact { 2 } else { 3 },
+        height: 1,
+        ..area
+    })
+}
+
+fn prompt(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) -> Option<Position> {
+    let (label, editor): (&str, &Editor) = match &home.prompt {
+        None | Some(Prompt::Filter) => (" search  ", &home.filter),
+        Some(Prompt::Rename(_, editor)) => (" title  ", editor),
+        Some(Prompt::New(editor)) => (" new session in  ", editor),
+    };
+    let before = editor::cells(&editor.text()[..editor.cursor()]);
+    let room = usize::from(row.width).saturating_sub(label.len() + 2);
+    let skip = before.saturating_sub(room);
+    let shown = text::visible(editor.text()).into_owned();
+    let skipped = text::head(&shown, skip).len();
+    look::pieces(
+        buf,
+        row,
+        &[
+            (label, look.theme.accent),
+            (&shown[skipped..], look.theme.text),
+        ],
+    );
+    home.prompt
+        .as_ref()
+        .map(|_| Position::new(row.x + (label.len() + before - skip) as u16, row.y))
+}
+
+fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+    home.spots.clear();
+    if home.lines().is_empty() {
+        empty(home, area, buf, look);
+        return;
+    }
+    let selected = home.selected.clone();
+    let lines = home.lines();
+    let at = lines
+        .iter()
+        .position(|l| matches!(l, Line::Row(r) if Some(&r.id) == selected.as_ref()))
+        .unwrap_or(0);
+    let height = usize::from(area.height).max(1);
+    // One line above the selected one stays visible, so that its group's name does.
+    let first = home
+        .first
+        .min(at.saturating_sub(1))
+        .max((at + 2).min(lines.len()).saturating_sub(height));
+    let mut spots = Vec::new();
+    for (y, line) in lines.iter().skip(first).take(height).enumerate() {
+        let row = Rect {
+            y: area.y + y as u16,
+            height: 1,
+            ..area
+        };
+        match line {
+            Line::Blank => {}
+            Line::Group(name) => {
+                look::pieces(buf, row, &[(" ", look.theme.dim), (name, look.theme.dim)])
+            }
+            Line::Row(session) => {
+                row_view(
+                    session,
+                    row,
+                    buf,
+                    look,
+                    fx,
+                    Some(&session.id) == selected.as_ref(),
+                );
+                spots.push((row.y, session.id.clone()));
+            }
+            Line::Archived(count) => {
+                let glyph = look.glyph(if home.archived_shown {
+                    Glyph::Unfolded
+                } else {
+                    Glyph::Folded
+                });
+                let words = format!(" archived {count} {glyph}");
+                look::pieces(buf, row, &[(&words, look.theme.dim)]);
+            }
+        }
+    }
+    home.first = first;
+    home.spots = spots;
+}
+
+fn empty(home: &Home, area: Rect, buf: &mut Buffer, look: &Look) {
+    let theme = &look.theme;
+    let lines: &[&[(&str, Style)]] = if !home.is_loaded() {
+        &[&[(" loading sessions …", theme.dim)]]
+    } else if !home.filter.is_empty() {
+        &[&[
+            (" nothing found; ", theme.dim),
+            ("Esc", theme.key),
+            (" clears the search", theme.dim),
+        ]]
+    } else {
+        &[
+            &[(" No sessions yet.", theme.text)],
+            &[],
+            &[(
+                " A session is one conversation with an agent that works in one directory.",
+                theme.dim,
+            )],
+            &[
+                (" ", theme.dim),
+                ("n", theme.key),
+                (" makes the first one.", theme.dim),
+            ],
+        ]
+    };
+    for (y, pieces) in lines.iter().enumerate().take(usize::from(area.height)) {
+        look::pieces(
+            buf,
+            Rect {
+                y: area.y + y as u16,
+                height: 1,
+                ..area
+            },
+            pieces,
+        );
+    }
+}
+
+fn row_view(
+    session: &SessionRow,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    fx: &Effects,
+    selected: bool,
+) {
+    let theme = &look.theme;
+    let cols = usize::from(row.width);
+    let (glyph, mark, words, words_style) = words(session, look, cols < 60);
+    let note_cols = if cols < 60 { 10 } else { cols * 2 / 5 };
+    let title_cols = cols.saturating_sub(note_cols + 15);
+    let pointer = if selected {
+        look.glyph(Glyph::Pointer)
+    } else {
+        " "
+    };
+    let title_style = if selected { theme.strong } else { theme.text };
+    let pin = if session.pinned { "* " } else { "" };
+    let title = text::cut(
+        &format!("{pin}{}", text::visible(&session.title)),
+        title_cols,
+    );
+    let pad = " ".repeat(title_cols.saturating_sub(text::width(&title)) + 2);
+    let note = text::cut(&text::visible(&words), note_cols);
+    let left = [
+        (" ", theme.text),
+        (pointer, theme.accent),
+        (" ", theme.text),
+        (glyph, mark),
+        (" ", theme.text),
+        (title.as_str(), title_style),
+        (&pad, theme.text),
+        (&note, words_style),
+    ];
+    let unread = if session.unread {
+        look.glyph(Glyph::Unread)
+    } else {
+        " "
+    };
+    let time = clock::when(session.updated_ms, fx.now_ms, look.utc_offset_minutes);
+    let time = format!("{time:>7} ");
+    sides(
+        buf,
+        row,
+        &left,
+        &[(unread, theme.accent), (&time, theme.dim)],
+    );
+}
+
+/// Returns sign and words of what a session is doing; in a narrow list the words are short.
+fn words<'l>(session: &SessionRow, look: &'l Look, short: bool) -> (&'l str, Style, String, Style) {
+    let theme = &look.theme;
+    let (glyph, mark, words, style) = match &session.state {
+        SessionState::Idle if session.unread => (Glyph::Idle, theme.dim, "answered", theme.text),
+        SessionState::Idle => (Glyph::Idle, theme.dim, "", theme.dim),
+        SessionState::Working { .. } => (Glyph::Working, theme.accent, "working", theme.dim),
+        SessionState::Waiting { .. } => (Glyph::Waiting, theme.warn, "needs you", theme.warn),
+        SessionState::Failed { .. } => (Glyph::Failed, theme.error, "failed", theme.error),
+    };
+    let words = match &session.state {
+        SessionState::Working { activity } if !short && !activity.is_empty() => activity.clone(),
+        SessionState::Waiting { question } if !short => format!("{words}: {question}"),
+        SessionState::Failed { reason } if !short => format!("{words}: {reason}"),
+        _ => words.to_owned(),
+    };
+    (look.glyph(glyph), mark, words, style)
+}
+
+fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+    let theme = &look.theme;
+    if let Some((tone, words)) = fx.notice.shown() {
+        look::pieces(
+            buf,
+            row,
+            &[(" ", theme.dim), (words, tone_style(tone, look))],
+        );
+        return;
+    }
+    if home.prompt.is_some() {
+        look::pieces(
+            buf,
+            row,
+            &[
+                (" ", theme.dim),
+                ("Enter", theme.key),
+                (" goes on · ", theme.dim),
+                ("Esc", theme.key),
+                (" back", theme.dim),
+            ],
+        );
+        return;
+    }
+    let failed = home
+        .current()
+        .is_some_and(|r| matches!(r.state, SessionState::Failed { .. }));
+    let retry = crate::keymap::binding(Command::Retry, Context::Home).filter(|_| failed);
+    let before: Vec<_> = retry
+        .map(|b| (b.key(look.preset), "try again".to_owned()))
+        .into_iter()
+        .collect();
+    hint_line(Context::Home, &before, row, buf, look);
+}
+
+/// Returns the style of a notice.
+pub(crate) fn tone_style(tone: Tone, look: &Look) -> Style {
+    match tone {
+        Tone::Done => look.theme.ok,
+        Tone::Info => look.theme.text,
+        Tone::Error => look.theme.error,
+    }
+}
+
+/// Draws what can be done in a context, from the table of commands, as far as it fits.
+pub(crate) fn hint_line(
+    context: Context,
+    before: &[(String, String)],
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> u16 {
+    let theme = &look.theme;
+    let mut hints: Vec<(String, String)> = before.to_vec();
+    let of_table = TABLE
+        .iter()
+        .filter(|b| b.context == context && !b.hint.is_empty());
+    hints.extend(of_table.map(|b| {
+        let key = if b.hint == "move" {
+            "↑↓".to_owned()
+        } else {
+            b.key(look.preset)
+        };
+        (key, b.hint.to_owned())
+    }));
+    if let Some(palette) = crate::keymap::binding(Command::Palette, Context::Everywhere) {
+        hints.push((palette.key(look.preset), "all".to_owned()));
+    }
+    let mut x = 1;
+    for (key, words) in hints {
+        let gap = if x > 1 { 3 } else { 0 };
+        let wide = text::width(&key) + 1 + text::width(&words);
+        if x + gap + wide > usize::from(row.width) {
+            break;
+        }
+        if gap > 0 {
+            text::put(
+                buf,
+                row.x + x as u16,
+                row.y,
+                3,
+                &format!(" {} ", look.glyph(Glyph::Dot)),
+                theme.dim,
+            );
+        }
+        x += gap;
+        x += text::put(buf, row.x + x as u16, row.y, wide, &key, theme.key) + 1;
+        x += text::put(buf, row.x + x as u16, row.y, wide, &words, theme.dim);
+    }
+    x as u16
+}

@@ -1,0 +1,178 @@
+//! What the floating lists offer: commands, sessions, models, levels, policies, messages, themes.
+
+use porthole_protocol::{Policy, SessionRow, SessionState, Thinking, replies};
+
+use crate::{
+    conversation_view::thinking_word,
+    keymap::{Command, Context, TABLE},
+    look::Look,
+    picker::{Choice, Item, Picker},
+    theme::Theme,
+};
+
+/// Returns the list of commands for a screen.
+pub(crate) fn commands(in_conversation: bool, look: &Look) -> Picker {
+    let fits = |context| match context {
+        Context::Everywhere => true,
+        Context::Home => !in_conversation,
+        Context::Composer | Context::Conversation => in_conversation,
+        Context::Reading | Context::Question | Context::List | Context::Editing => false,
+    };
+    let mut items: Vec<Item> = Vec::new();
+    let listed = TABLE.iter().filter(|b| b.in_palette());
+    // What can be typed after `/` works on every screen.
+    for binding in listed.filter(|b| fits(b.context) || (in_conversation && b.slash)) {
+        let choice = Choice::Command(binding.command);
+        if items.iter().all(|i| i.choice != choice) {
+            let note = if fits(binding.context) {
+                binding.key(look.preset)
+            } else {
+                format!("/{}", binding.id)
+            };
+            items.push(Item::new(choice, binding.title, note));
+        }
+    }
+    Picker::new("commands", items, "")
+}
+
+/// Returns the list of sessions to switch to.
+pub(crate) fn sessions(rows: &[SessionRow], current: Option<&str>) -> Picker {
+    let mut rows: Vec<&SessionRow> = rows.iter().filter(|r| !r.archived).collect();
+    rows.sort_by_key(|r| std::cmp::Reverse(r.updated_ms));
+    let item = |row: &&SessionRow| {
+        let state = match &row.state {
+            SessionState::Idle => String::new(),
+            SessionState::Working { .. } => "working · ".into(),
+            SessionState::Waiting { .. } => "needs you · ".into(),
+            SessionState::Failed { .. } => "failed · ".into(),
+        };
+        Item::new(
+            Choice::Session(row.id.clone()),
+            row.title.clone(),
+            format!("{state}{}", row.dir),
+        )
+        .current(current == Some(row.id.as_str()))
+    };
+    let mut items: Vec<Item> = rows.iter().map(item).collect();
+    items.push(Item::new(
+        Choice::Home,
+        "all sessions …",
+        "search, rename, archive",
+    ));
+    Picker::new("sessions", items, "")
+}
+
+/// Returns the list of models; `None`: it is still on its way.
+pub(crate) fn models(models: Option<&replies::Models>, current: Option<&str>) -> Picker {
+    let (items, footer) = model_items(models, current);
+    Picker::new("models", items, footer)
+}
+
+/// Returns the rows of the list of models, and what its last line says.
+pub(crate) fn model_items(
+    models: Option<&replies::Models>,
+    current: Option<&str>,
+) -> (Vec<Item>, String) {
+    let Some(models) = models else {
+        return (
+            vec![Item::new(Choice::Nothing, "asking the server …", "")],
+            String::new(),
+        );
+    };
+    let item = |info: &porthole_protocol::ModelInfo| {
+        let name = info.model.to_string();
+        let note = if info.ready {
+            info.source.clone()
+        } else {
+            format!("no key · {}", info.source)
+        };
+        let now = current == Some(name.as_str());
+        Item::new(Choice::Model(info.model.clone()), name, note).current(now)
+    };
+    let items = models.models.iter().map(item).collect();
+    (items, format!("more models: write {}", models.config_path))
+}
+
+/// Returns the thinking levels.
+pub(crate) fn thinking(current: Thinking) -> Picker {
+    let levels = [
+        (Thinking::Off, "answers at once"),
+        (Thinking::Low, "a little"),
+        (Thinking::Medium, "for harder things"),
+        (Thinking::High, "as much as the model may"),
+    ];
+    let item = |(level, note)| {
+        Item::new(Choice::Thinking(level), thinking_word(level), note).current(level == current)
+    };
+    Picker::new(
+        "thinking",
+        levels.into_iter().map(item).collect(),
+        "holds from the next request on",
+    )
+}
+
+/// Returns the policies.
+pub(crate) fn policies(current: Policy) -> Picker {
+    let policies = [
+        (Policy::Ask, "ask", "reading runs; edits and commands ask"),
+        (Policy::Auto, "auto", "everything runs without asking"),
+        (
+            Policy::ReadOnly,
+            "read-only",
+            "reading runs; the rest is refused",
+        ),
+    ];
+    let item = |(policy, name, note): (Policy, &str, &str)| {
+        Item::new(Choice::Policy(policy), name, note).current(policy == current)
+    };
+    Picker::new(
+        "what tools may do",
+        policies.into_iter().map(item).collect(),
+        "holds from the next tool call on",
+    )
+}
+
+/// Returns the messages sent before, the newest first.
+pub(crate) fn history(sent: &[String]) -> Picker {
+    let mut items: Vec<Item> = Vec::new();
+    for text in sent.iter().rev() {
+        let choice = Choice::Message(text.clone());
+        if items.iter().all(|i| i.choice != choice) {
+            items.push(Item::new(
+                choice,
+                text.lines().collect::<Vec<_>>().join(" "),
+                "",
+            ));
+        }
+    }
+    Picker::new("messages sent before", items, "")
+}
+
+/// Returns the themes.
+pub(crate) fn themes(look: &Look) -> Picker {
+    let item = |name: &str| {
+        Item::new(Choice::Theme(name.to_owned()), name, "").current(name == look.theme_name)
+    };
+    Picker::new(
+        "colours",
+        Theme::names().into_iter().map(item).collect(),
+        "for now; the launcher's preferences keep it",
+    )
+}
+
+/// Returns a level or policy typed after a command.
+pub(crate) fn typed_choice(command: Command, word: &str) -> Option<Choice> {
+    let choice = match (command, word) {
+        (Command::Thinking, "off") => Choice::Thinking(Thinking::Off),
+        (Command::Thinking, "low") => Choice::Thinking(Thinking::Low),
+        (Command::Thinking, "medium") => Choice::Thinking(Thinking::Medium),
+        (Command::Thinking, "high") => Choice::Thinking(Thinking::High),
+        (Command::Policy, "ask") => Choice::Policy(Policy::Ask),
+        (Command::Policy, "auto") => Choice::Policy(Policy::Auto),
+        (Command::Policy, "read-only") => Choice::Policy(Policy::ReadOnly),
+        (Command::Models, name) => Choice::Model(porthole_protocol::ModelRef::parse(name)?),
+        (Command::Theme, name) if Theme::names().contains(&name) => Choice::Theme(name.to_owned()),
+        _ => return None,
+    };
+    Some(choice)
+}

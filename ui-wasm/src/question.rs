@@ -1,0 +1,528 @@
+//! The question box: something a turn waits for a person to answer. Its letters act only while it has the focus, and
+//! not in its first moments, so that typing never answers one.
+
+use porthole_protocol::{Answer, Question, QuestionId, QuestionState};
+use ratatui_core::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::Style,
+    text::Line,
+};
+
+use crate::{
+    editor::Editor,
+    keymap::{Command, Context, binding},
+    look::{self, Look},
+    text,
+    transcript::{ViewContext, detail_lines},
+};
+
+/// How long a box that came up or got the focus takes no answer, in milliseconds.
+const GUARD_MS: u64 = 500;
+/// Rows of a preview, at most.
+const PREVIEW_ROWS: usize = 10;
+
+const CHOICES: [Command; 5] = [
+    Command::Yes,
+    Command::Always,
+    Command::No,
+    Command::EditAnswer,
+    Command::Why,
+];
+
+/// The question box of one conversation.
+#[derive(Debug, Default)]
+pub(crate) struct QuestionBox {
+    current: Option<QuestionId>,
+    since_ms: u64,
+    answered: Vec<QuestionId>,
+    field: Option<(Field, Editor)>,
+    area: Rect,
+    spots: Vec<(Rect, Command)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Edit,
+    Why,
+}
+
+/// How the visitor stands to the box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stance {
+    /// They may not answer.
+    Forbidden,
+    /// They may, and the box has the focus.
+    Focused,
+    /// They may, once they give it the focus.
+    Elsewhere,
+}
+
+/// What a key or a click in the box did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Nothing, or the box changed.
+    Stay,
+    /// The focus goes back to the message.
+    Leave,
+    /// The box was clicked and wants the focus.
+    Focus,
+    /// An answer was given.
+    Answer(QuestionId, Answer),
+}
+
+impl QuestionBox {
+    /// Returns the question that is shown: the oldest open one that was not answered here.
+    pub(crate) fn shown<'q>(&self, questions: &'q [Question]) -> Option<&'q Question> {
+        questions
+            .iter()
+            .find(|q| q.state == QuestionState::Open && !self.answered.contains(&q.id))
+    }
+
+    /// Takes note of the questions there are; a box that shows another one than before starts anew.
+    pub(crate) fn update(&mut self, questions: &[Question], now_ms: u64) {
+        self.answered.retain(|id| {
+            questions
+                .iter()
+                .any(|q| q.id == *id && q.state == QuestionState::Open)
+        });
+        let shown = self.shown(questions).map(|q| q.id);
+        if shown != self.current {
+            self.current = shown;
+            self.since_ms = now_ms;
+            self.field = None;
+        }
+    }
+
+    /// Takes note of getting the focus.
+    pub(crate) fn focus(&mut self, now_ms: u64) {
+        self.since_ms = now_ms;
+    }
+
+    /// Returns whether a field of text is open in the box.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.field.is_some()
+    }
+
+    /// Makes an answered question answerable again, since its answer did not get through.
+    pub(crate) fn reopen(&mut self, id: QuestionId) {
+        self.answered.retain(|a| *a != id);
+    }
+
+    /// Does what a command says.
+    pub(crate) fn apply(&mut self, command: Command, questions: &[Question], now_ms: u64) -> Asked {
+        if command == Command::Back {
+            return if self.field.take().is_some() {
+                Asked::Stay
+            } else {
+                Asked::Leave
+            };
+        }
+        let Some(question) = self.shown(questions) else {
+            return Asked::Leave;
+        };
+        // The clock comes in steps, rounded down: only a difference above the guard is surely that long.
+        if now_ms.saturating_sub(self.since_ms) <= GUARD_MS {
+            return Asked::Stay;
+        }
+        let (id, subject) = (question.id, question.subject.clone());
+        if !offered(question).contains(&command) {
+            return Asked::Stay;
+        }
+        match command {
+            Command::Yes => self.answer(id, Answer::Yes),
+            Command::Always => self.answer(id, Answer::Always),
+            Command::No => self.answer(id, Answer::No { why: String::new() }),
+            Command::EditAnswer => self.open(Field::Edit, &subject),
+            Command::Why => self.open(Field::Why, ""),
+            _ => Asked::Stay,
+        }
+    }
+
+    /// Takes Enter in the open field.
+    pub(crate) fn enter(&mut self) -> Asked {
+        let (Some((field, editor)), Some(id)) = (&self.field, self.current) else {
+            return Asked::Stay;
+        };
+        let written = editor.text().trim().to_owned();
+        match field {
+            Field::Edit if written.is_empty() => Asked::Stay,
+            Field::Edit => self.answer(id, Answer::Edit { command: written }),
+            Field::Why => self.answer(id, Answer::No { why: written }),
+        }
+    }
+
+    /// Returns the field of text that is open.
+    pub(crate) fn field(&mut self) -> Option<&mut Editor> {
+        self.field.as_mut().map(|(_, editor)| editor)
+    }
+
+    /// Takes a click; `None`: it was elsewhere.
+    pub(crate) fn click(
+        &mut self,
+        col: u16,
+        row: u16,
+        questions: &[Question],
+        now_ms: u64,
+    ) -> Option<Asked> {
+        let at = Position::new(col, row);
+        if self.current.is_none() || !self.area.contains(at) {
+            return None;
+        }
+        let spot = self
+            .spots
+            .iter()
+            .find(|(area, _)| area.contains(at))
+            .map(|(_, c)| *c);
+        Some(match spot {
+            Some(command) => match self.apply(command, questions, now_ms) {
+                Asked::Stay => Asked::Focus,
+                asked => asked,
+            },
+            None => Asked::Focus,
+        })
+    }
+
+    fn answer(&mut self, id: QuestionId, answer: Answer) -> Asked {
+        self.answered.push(id);
+        self.field = None;
+        Asked::Answer(id, answer)
+    }
+
+    fn open(&mut self, field: Field, text: &str) -> Asked {
+        self.field = Some((field, Editor::with(text)));
+        Asked::Stay
+    }
+
+    /// Returns how many rows the box wants, at most `most`; 0 where there is no question.
+    pub(crate) fn height(
+        &self,
+        questions: &[Question],
+        cx: &ViewContext<'_>,
+        cols: u16,
+        most: u16,
+    ) -> u16 {
+        let Some(question) = self.shown(questions) else {
+            return 0;
+        };
+        let inside = usize::from(cols).saturating_sub(4);
+        let preview = preview(question, cx, inside).len();
+        let rows =
+            2 + subject(question, inside).len() + preview + self.choice_rows(question, inside);
+        u16::try_from(rows).unwrap_or(u16::MAX).min(most.max(4))
+    }
+
+    /// Draws the box; returns where the cursor is while something is written in it.
+    pub(crate) fn view(
+        &mut self,
+        questions: &[Question],
+        area: Rect,
+        buf: &mut Buffer,
+        cx: &ViewContext<'_>,
+        look: &Look,
+        stance: Stance,
+    ) -> Option<Position> {
+        self.area = area;
+        self.spots.clear();
+        let question = self.shown(questions)?.clone();
+        let more = questions
+            .iter()
+            .filter(|q| q.state == QuestionState::Open)
+            .count()
+            .saturating_sub(self.answered.len() + 1);
+        let title = if more > 0 {
+            format!("needs you {} {more} more", look.glyph(look::Glyph::Dot))
+        } else {
+            "needs you".to_owned()
+        };
+        let inside = look::float(buf, area, &title, look);
+        text::put(
+            buf,
+            area.x + 2,
+            area.y,
+            usize::from(area.width).saturating_sub(4),
+            &format!(" {title} "),
+            look.theme.warn,
+        );
+        let bottom = self.choice_rows(&question, usize::from(inside.width)) as u16;
+        let choices = Rect {
+            y: inside.bottom().saturating_sub(bottom),
+            height: bottom,
+            ..inside
+        };
+        let above = Rect {
+            height: inside.height.saturating_sub(bottom),
+            ..inside
+        };
+        let words = subject(&question, usize::from(inside.width));
+        let mut y = 0;
+        for (i, words) in words.iter().enumerate() {
+            if y < above.height {
+                let style = if i == 0 && words.len() < 2 {
+                    look.theme.text
+                } else {
+                    look.theme.strong
+                };
+                text::put(
+                    buf,
+                    above.x,
+                    above.y + y,
+                    usize::from(above.width),
+                    words,
+                    style,
+                );
+                y += 1;
+            }
+        }
+        for line in preview(&question, cx, usize::from(inside.width)) {
+            if y < above.height {
+                text::put_line(buf, above.x, above.y + y, usize::from(above.width), &line);
+                y += 1;
+            }
+        }
+        if stance == Stance::Forbidden {
+            look::pieces(buf, choices, &[("waits for the owner", look.theme.dim)]);
+            return None;
+        }
+        if self.field.is_some() {
+            return Some(self.view_field(choices, buf, look));
+        }
+        self.view_choices(&question, choices, buf, look, stance == Stance::Focused);
+        None
+    }
+
+    fn choice_rows(&self, question: &Question, cols: usize) -> usize {
+        let rows = choice_rows(question, cols);
+        if self.field.is_some() {
+            rows.max(2)
+        } else {
+            rows
+        }
+    }
+
+    fn view_field(&self, area: Rect, buf: &mut Buffer, look: &Look) -> Position {
+        let Some((field, editor)) = &self.field else {
+            return Position::new(area.x, area.y);
+        };
+        let label = match field {
+            Field::Edit => "run instead: ",
+            Field::Why => "no, because: ",
+        };
+        let cols = usize::from(area.width).saturating_sub(label.len() + 1);
+        let before = crate::editor::cells(&editor.text()[..editor.cursor()]);
+        let skip = before.saturating_sub(cols);
+        let shown = text::visible(editor.text()).into_owned();
+        let skipped = text::head(&shown, skip).len();
+        look::pieces(
+            buf,
+            Rect { height: 1, ..area },
+            &[
+                (label, look.theme.accent),
+                (&shown[skipped..], look.theme.text),
+            ],
+        );
+        if area.height > 1 {
+            let row = Rect {
+                y: area.y + 1,
+                height: 1,
+                ..area
+            };
+            look::pieces(
+                buf,
+                row,
+                &[
+                    ("Enter", look.theme.key),
+                    (" sends · ", look.theme.dim),
+                    ("Esc", look.theme.key),
+                    (" back", look.theme.dim),
+                ],
+            );
+        }
+        Position::new(area.x + (label.len() + before - skip) as u16, area.y)
+    }
+
+    fn view_choices(
+        &mut self,
+        question: &Question,
+        area: Rect,
+        buf: &mut Buffer,
+        look: &Look,
+        focused: bool,
+    ) {
+        let (key, words): (Style, Style) = if focused {
+            (look.theme.accent, look.theme.text)
+        } else {
+            (look.theme.key, look.theme.dim)
+        };
+        let (mut x, mut y) = (0usize, 0u16);
+        let cols = usize::from(area.width);
+        for (command, name, hint) in choices(question) {
+            let wide = name.len() + 1 + text::width(hint);
+            if x > 0 && x + wide > cols {
+                (x, y) = (0, y + 1);
+            }
+            let spot = Rect {
+                x: area.x + x as u16,
+                y: area.y + y,
+                width: wide.min(cols) as u16,
+                height: 1,
+            };
+            if spot.y < area.bottom() {
+                look::pieces(buf, spot, &[(&name, key), (" ", words), (hint, words)]);
+                self.spots.push((spot, command));
+            }
+            x += wide + 3;
+        }
+        let note = if focused { "(Esc back)" } else { "(Alt-Q)" };
+        if x + note.len() <= cols && area.y + y < area.bottom() {
+            text::put(
+                buf,
+                area.x + x as u16,
+                area.y + y,
+                note.len(),
+                note,
+                look.theme.dim,
+            );
+        }
+    }
+}
+
+/// The answers that make sense for a question: only a command can be edited.
+fn offered(question: &Question) -> Vec<Command> {
+    let command = question.tool == "shell";
+    CHOICES
+        .into_iter()
+        .filter(|c| command || *c != Command::EditAnswer)
+        .collect()
+}
+
+fn choices(question: &Question) -> Vec<(Command, String, &'static str)> {
+    let row = |command| {
+        let binding = binding(command, Context::Question)?;
+        Some((
+            command,
+            binding.key(crate::keymap::Preset::Standard),
+            binding.hint,
+        ))
+    };
+    offered(question).into_iter().filter_map(row).collect()
+}
+
+fn choice_rows(question: &Question, cols: usize) -> usize {
+    let (mut x, mut rows) = (0, 1);
+    for (_, name, hint) in choices(question) {
+        let wide = name.len() + 1 + text::width(hint);
+        if x > 0 && x + wide > cols {
+            (x, rows) = (0, rows + 1);
+        }
+        x += wide + 3;
+    }
+    rows
+}
+
+/// What would be done, exactly, in as many rows as it takes up to a bound.
+fn subject(question: &Question, cols: usize) -> Vec<String> {
+    let verb = match question.tool.as_str() {
+        "shell" => "Run",
+        "edit" => "Edit",
+        "write" => "Write",
+        other => other,
+    };
+    let words = format!("{verb}  {} ?", question.subject);
+    let mut rows = text::wrap(&words, cols.max(8));
+    if rows.len() > PREVIEW_ROWS {
+        let left = rows.len() - PREVIEW_ROWS + 1;
+        rows.truncate(PREVIEW_ROWS - 1);
+        rows.push(format!("… {left} more lines; Alt-Q, then e shows all"));
+    }
+    rows
+}
+
+fn preview(question: &Question, cx: &ViewContext<'_>, cols: usize) -> Vec<Line<'static>> {
+    if question.tool == "shell" {
+        return Vec::new();
+    }
+    let mut lines = detail_lines(&question.detail, cols as u16, cx);
+    if lines.len() > PREVIEW_ROWS {
+        let left = lines.len() - PREVIEW_ROWS + 1;
+        lines.truncate(PREVIEW_ROWS - 1);
+        lines.push(Line::styled(format!("… {left} more lines"), cx.theme.dim));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use porthole_protocol::{CallId, ToolDetail};
+
+    fn question(id: u64, tool: &str) -> Question {
+        Question {
+            id: QuestionId(id),
+            call: CallId::parse("c1").expect("an id"),
+            tool: tool.into(),
+            subject: "git push".into(),
+            detail: ToolDetail::Text,
+            at_ms: 0,
+            state: QuestionState::Open,
+        }
+    }
+
+    fn asked() -> (QuestionBox, Vec<Question>) {
+        let questions = vec![question(1, "shell"), question(2, "edit")];
+        let mut asked = QuestionBox::default();
+        asked.update(&questions, 1_000);
+        (asked, questions)
+    }
+
+    #[test]
+    fn the_first_half_second_answers_nothing() {
+        let (mut asked, questions) = asked();
+        for (now, answers) in [(1_000, false), (1_500, false), (1_600, true)] {
+            let answer = asked.apply(Command::Yes, &questions, now);
+            assert_eq!(answer != Asked::Stay, answers, "at {now}");
+        }
+    }
+
+    #[test]
+    fn the_next_question_starts_its_own_half_second() {
+        let (mut asked, questions) = asked();
+        assert!(matches!(
+            asked.apply(Command::Yes, &questions, 2_000),
+            Asked::Answer(QuestionId(1), Answer::Yes)
+        ));
+        asked.update(&questions, 2_000);
+        assert_eq!(asked.apply(Command::Yes, &questions, 2_300), Asked::Stay);
+        assert_eq!(asked.shown(&questions).map(|q| q.id), Some(QuestionId(2)));
+        asked.reopen(QuestionId(1));
+        assert_eq!(asked.shown(&questions).map(|q| q.id), Some(QuestionId(1)));
+    }
+
+    #[test]
+    fn a_command_can_be_edited_and_a_no_can_have_a_reason() {
+        let (mut asked, questions) = asked();
+        asked.apply(Command::EditAnswer, &questions, 2_000);
+        asked.field().expect("a field").put(" --dry-run");
+        let expected = Answer::Edit {
+            command: "git push --dry-run".into(),
+        };
+        assert_eq!(asked.enter(), Asked::Answer(QuestionId(1), expected));
+        asked.update(&questions, 2_000);
+        assert_eq!(
+            asked.apply(Command::EditAnswer, &questions, 3_000),
+            Asked::Stay
+        );
+        assert!(!asked.is_writing(), "an edit of a file is no command");
+        asked.apply(Command::Why, &questions, 3_000);
+        asked.field().expect("a field").put("not now");
+        assert_eq!(
+            asked.enter(),
+            Asked::Answer(
+                QuestionId(2),
+                Answer::No {
+                    why: "not now".into()
+                }
+            )
+        );
+    }
+}
