@@ -37,21 +37,21 @@ const fn sequence(final_byte: u8, op: Op) -> Sequence {
 
 /// Every allowed `CSI` sequence.
 pub(super) const SEQUENCES: [Sequence; 15] = [
-    sequence(b'm', Op::Style), // SGR
-    sequence(b'A', Op::Move(Move::Up)), // CUU
-    sequence(b'B', Op::Move(Move::Down)), // CUD
-    sequence(b'C', Op::Move(Move::Right)), // CUF
-    sequence(b'D', Op::Move(Move::Left)), // CUB
+    sequence(b'm', Op::Style),                // SGR
+    sequence(b'A', Op::Move(Move::Up)),       // CUU
+    sequence(b'B', Op::Move(Move::Down)),     // CUD
+    sequence(b'C', Op::Move(Move::Right)),    // CUF
+    sequence(b'D', Op::Move(Move::Left)),     // CUB
     sequence(b'E', Op::Move(Move::LineDown)), // CNL
-    sequence(b'F', Op::Move(Move::LineUp)), // CPL
-    sequence(b'G', Op::Move(Move::Column)), // CHA
-    sequence(b'`', Op::Move(Move::Column)), // HPA
-    sequence(b'd', Op::Move(Move::Row)), // VPA
-    sequence(b'H', Op::Move(Move::Place)), // CUP
-    sequence(b'f', Op::Move(Move::Place)), // HVP
-    sequence(b'J', Op::EraseScreen), // ED
-    sequence(b'K', Op::EraseLine), // EL
-    sequence(b'X', Op::EraseCells), // ECH
+    sequence(b'F', Op::Move(Move::LineUp)),   // CPL
+    sequence(b'G', Op::Move(Move::Column)),   // CHA
+    sequence(b'`', Op::Move(Move::Column)),   // HPA
+    sequence(b'd', Op::Move(Move::Row)),      // VPA
+    sequence(b'H', Op::Move(Move::Place)),    // CUP
+    sequence(b'f', Op::Move(Move::Place)),    // HVP
+    sequence(b'J', Op::EraseScreen),          // ED
+    sequence(b'K', Op::EraseLine),            // EL
+    sequence(b'X', Op::EraseCells),           // ECH
 ];
 
 /// A private mode that acts on the model.
@@ -97,13 +97,11 @@ pub(super) fn mode(number: u16) -> Option<Mode> {
 
 /// What becomes of a character of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Text {
+pub(crate) enum Text {
     /// Goes into a cell.
     Shown,
     /// Joins two pictographs; dropped where it joins nothing.
     Joiner,
-    /// Shown as U+FFFD: no character at all by Unicode.
-    Replaced,
     /// Dropped: it reorders, hides or controls, and has no shape of its own.
     Dropped,
 }
@@ -139,21 +137,18 @@ const DROPPED: [(u32, u32); 25] = [
 ];
 
 /// Returns what becomes of a character of text.
-pub(super) fn text(c: char) -> Text {
+pub(crate) fn text(c: char) -> Text {
     let code = c as u32;
     if c == '\u{200D}' {
         return Text::Joiner;
     }
     let after = DROPPED.partition_point(|(_, last)| *last < code);
-    if DROPPED
-        .get(after)
-        .is_some_and(|(first, _)| *first <= code)
-    {
+    if DROPPED.get(after).is_some_and(|(first, _)| *first <= code) {
         return Text::Dropped;
     }
     let plane_end = code & 0xFFFE == 0xFFFE;
     if plane_end || (0xFDD0..=0xFDEF).contains(&code) {
-        return Text::Replaced;
+        return Text::Dropped;
     }
     Text::Shown
 }

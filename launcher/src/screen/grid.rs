@@ -154,7 +154,6 @@ impl Grid {
                     self.write(c.encode_utf8(&mut [0; 4]), width);
                 }
                 (None, Text::Shown) => self.put_joining(c),
-                (_, Text::Replaced) => self.put_joining(char::REPLACEMENT_CHARACTER),
                 (_, Text::Joiner) => self.hold_joiner(),
                 (_, Text::Dropped) => self.dropped.characters += 1,
             },
@@ -315,7 +314,11 @@ impl Grid {
             if span == 0 {
                 continue;
             }
-            let back = if span & COVERED == 0 { 0 } else { span & !COVERED };
+            let back = if span & COVERED == 0 {
+                0
+            } else {
+                span & !COVERED
+            };
             let lead = cell - usize::from(back);
             for part in lead..lead + usize::from(self.spans[lead]) {
                 self.spans[part] = 0;
