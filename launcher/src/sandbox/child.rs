@@ -76,10 +76,9 @@ fn load(artifact: File, standing: Walls) -> Result<(Ui, Walls), UiFault> {
     let engine = engine::engine().ok_or_else(|| failed("no engine here"))?;
     let module = deserialize(&engine, artifact).ok_or_else(|| failed(STALE))?;
     let ticker = Ticker::start(&engine).map_err(|_| failed("no ticker"))?;
-    // The file of the code stays mapped; its descriptor goes, and with it every other one. What is left in the module
-    // of the descriptor is never used: it must not be dropped either, since its number could be another's by then.
-    let module = std::mem::ManuallyDrop::new(module);
-    let module = std::mem::ManuallyDrop::new(Module::clone(&module));
+    // The file of the code stays mapped; its descriptor goes now, and with it every other one. The module must never
+    // close it again, since its number could be another's by then: one reference is kept for ever.
+    std::mem::forget(module.clone());
     walls::close_all_but_pipes();
     let standing = walls::raise_last(Purpose::Run, standing);
     let ui = Ui::new(&engine, &module, ticker)?;

@@ -112,6 +112,7 @@ impl Grid {
         self.close();
         while !run.is_empty() {
             if !self.make_room(1) {
+                self.open = None;
                 self.dropped.clipped += u32::try_from(run.len()).unwrap_or(u32::MAX);
                 return;
             }
