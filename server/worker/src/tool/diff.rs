@@ -187,3 +187,74 @@ fn shift(op: &mut DiffOp, by: usize) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Returns the lines as a person would read them.
+    fn drawn(diff: &Diff) -> Vec<String> {
+        let draw = |line: &DiffLine| {
+            let mark = match line.mark {
+                DiffMark::Same => ' ',
+                DiffMark::Added => '+',
+                DiffMark::Removed => '-',
+                DiffMark::Gap => '~',
+            };
+            format!("{mark}{}", line.text)
+        };
+        diff.lines.iter().map(draw).collect()
+    }
+
+    #[test]
+    fn far_changes_have_a_gap_between_them() {
+        let old: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let new = old.replace("2\n3\n", "2\nx\n").replace("18\n", "");
+        let diff = Diff::of(old.as_bytes(), new.as_bytes());
+        assert_eq!(diff.summary(), "+1 −2");
+        assert_eq!(
+            drawn(&diff),
+            [
+                " 1", " 2", "-3", "+x", " 4", " 5", " 6", "~", " 15", " 16", " 17", "-18", " 19",
+                " 20"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_changed_line_end_is_a_change() {
+        assert_eq!(Diff::of(b"a\r\nb\n", b"a\nb\n").summary(), "+1 −1");
+        assert_eq!(Diff::of(b"a", b"a\n").summary(), "+1 −1");
+        assert_eq!(Diff::of(b"", b"").summary(), "+0 −0");
+    }
+
+    #[test]
+    fn a_large_change_is_counted_in_full_and_shown_in_part() {
+        let old: String = (0..8_000).map(|line| format!("{line}\n")).collect();
+        let new: String = (0..8_000).map(|line| format!("n{line}\n")).collect();
+        let diff = Diff::of(old.as_bytes(), new.as_bytes());
+        assert_eq!(
+            (diff.added, diff.removed, diff.truncated),
+            (8_000, 8_000, true)
+        );
+        assert_eq!(diff.lines.len(), LINES);
+    }
+
+    proptest! {
+        #[test]
+        fn without_a_gap_both_sides_can_be_read_from_it(old in "([abc]\n){0,7}", new in "([abc]\n){0,7}") {
+            let diff = Diff::of(old.as_bytes(), new.as_bytes());
+            let side = |other: DiffMark| -> String {
+                let lines = diff.lines.iter().filter(|line| line.mark != other);
+                lines.map(|line| format!("{}\n", line.text)).collect()
+            };
+            if old != new {
+                prop_assert!(old.ends_with(&side(DiffMark::Added)) || old.contains(&side(DiffMark::Added)));
+                prop_assert!(new.contains(&side(DiffMark::Removed)));
+            }
+            let count = |mark| diff.lines.iter().filter(|line| line.mark == mark).count();
+            prop_assert_eq!(old.lines().count() + count(DiffMark::Added), new.lines().count() + count(DiffMark::Removed));
+        }
+    }
+}

@@ -157,3 +157,69 @@ fn plain_letter(letter: char) -> char {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_match_keeps_its_own_line_ends() {
+        for (content, old, new, expected) in [
+            ("a\r\nb\nc", "a\nb\nc", "1\n2\n3", "1\r\n2\n3"),
+            ("a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n"),
+            ("a\nb\r\n", "a\n", "x\ny\n", "x\ny\nb\r\n"),
+            ("a\r\nb", "b", "x\ny", "a\r\nx\r\ny"),
+            ("a\r\nb\r\n", "\nb", "", "a\r\n"),
+            ("a\r\nb", "a\r\n", "a\n", "a\nb"),
+            ("a", "a", "x\ny", "x\ny"),
+            ("a\r\nb\r\n", "b\n", "x\r\ny\n", "a\r\nx\r\ny\r\n"),
+        ] {
+            let done = replace(content.as_bytes(), old, new, false).expect("a match");
+            assert_eq!(
+                String::from_utf8_lossy(&done.bytes),
+                expected,
+                "{content:?} {old:?} {new:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn matches_are_named_by_line() {
+        let miss = replace(b"x\r\ny\r\nx\r\ny\r\n", "x\ny", "z", false);
+        assert_eq!(miss, Err(Miss::Several(vec![1, 3])));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_outside_of_a_match_stay(
+            before in prop::collection::vec(any::<u8>(), 0..200),
+            after in prop::collection::vec(any::<u8>(), 0..200),
+            new in "[a-z$&\\\\\n]{0,20}",
+        ) {
+            let old = "⟦only here⟧";
+            let content = [before.as_slice(), old.as_bytes(), after.as_slice()].concat();
+            let done = replace(&content, old, &new, false).expect("a match");
+            prop_assert!(done.bytes.starts_with(&before));
+            prop_assert!(done.bytes.ends_with(&after));
+            let middle = &done.bytes[before.len()..done.bytes.len() - after.len()];
+            prop_assert_eq!(String::from_utf8_lossy(middle).replace("\r\n", "\n"), new);
+        }
+
+        #[test]
+        fn with_plain_line_ends_it_is_what_the_standard_library_does(
+            content in "[ab\n]{0,60}",
+            old in "[ab\n]{1,4}",
+            new in "[abc\n]{0,4}",
+        ) {
+            let expected = content.matches(&old).count();
+            match replace(content.as_bytes(), &old, &new, true) {
+                Ok(done) => {
+                    prop_assert_eq!(done.count, expected);
+                    prop_assert_eq!(String::from_utf8_lossy(&done.bytes), content.replace(&old, &new));
+                }
+                Err(_) => prop_assert_eq!(expected, 0),
+            }
+        }
+    }
+}

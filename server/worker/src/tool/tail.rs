@@ -9,9 +9,24 @@ use porthole_protocol::limits::{TAIL_BYTES, TAIL_LINES};
 /// A line of output.
 #[derive(Debug, Default)]
 struct Line {
-    /// Where its kept bytes begin in the output.
+    /// Where it begins in the output, with what was written over.
     start: u64,
+    /// Where its kept bytes begin in the output.
+    kept_from: u64,
+    /// Whether bytes at its start were let go.
+    shortened: bool,
     bytes: Vec<u8>,
+}
+
+impl Line {
+    fn starting(at: u64) -> Self {
+        Self {
+            start: at,
+            kept_from: at,
+            shortened: false,
+            bytes: Vec::new(),
+        }
+    }
 }
 
 /// Takes output piece by piece and keeps its end.
@@ -53,10 +68,9 @@ impl Tail {
             _ => (run, None),
         };
         if self.returned && (!text.is_empty() || end.is_none()) {
-            self.open = Line {
-                start: self.total,
-                bytes: Vec::new(),
-            };
+            self.open.kept_from = self.total;
+            self.open.shortened = false;
+            self.open.bytes.clear();
         }
         self.open.bytes.extend_from_slice(text);
         self.total += run.len() as u64;
@@ -69,10 +83,7 @@ impl Tail {
     }
 
     fn end_line(&mut self) {
-        let next = Line {
-            start: self.total,
-            bytes: Vec::new(),
-        };
+        let next = Line::starting(self.total);
         let line = std::mem::replace(&mut self.open, next);
         self.kept += line.bytes.len();
         self.lines.push_back(line);
@@ -92,7 +103,8 @@ impl Tail {
         let over = self.open.bytes.len().saturating_sub(TAIL_BYTES + 4);
         if over > TAIL_BYTES {
             self.open.bytes.drain(..over);
-            self.open.start += over as u64;
+            self.open.kept_from += over as u64;
+            self.open.shortened = true;
         }
     }
 
@@ -105,12 +117,15 @@ impl Tail {
         for line in self.lines.iter().chain(open).rev().take(TAIL_LINES) {
             let skip = skip_to_fit(&line.bytes, room);
             let text = String::from_utf8_lossy(&line.bytes[skip..]);
-            if skip < line.bytes.len() {
-                left_out = line.start + skip as u64;
+            let is_whole = skip == 0 && !line.shortened;
+            if is_whole {
+                left_out = line.start;
+            } else if skip < line.bytes.len() {
+                left_out = line.kept_from + skip as u64;
             }
             room -= text.len();
             texts.push_front(text);
-            if skip > 0 {
+            if !is_whole {
                 break;
             }
         }
@@ -142,4 +157,94 @@ fn letter_start(bytes: &[u8], at: usize) -> usize {
     }
     let inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     at + bytes[at..].iter().take(3).take_while(inside).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cut(output: &[u8]) -> Cut {
+        let mut tail = Tail::default();
+        tail.push(output);
+        tail.cut()
+    }
+
+    #[test]
+    fn at_the_limit_nothing_is_left_out_and_one_over_only_what_does_not_fit() {
+        for (len, left_out) in [(TAIL_BYTES - 1, 0), (TAIL_BYTES, 0), (TAIL_BYTES + 1, 1)] {
+            assert_eq!(cut(&vec![b'a'; len]).left_out, left_out, "{len}");
+            let mut lines = vec![b'a'; len];
+            lines[len - 1] = b'\n';
+            assert_eq!(cut(&lines).left_out, left_out, "{len} with a line end");
+        }
+        for (lines, left_out) in [(TAIL_LINES - 1, 0), (TAIL_LINES, 0), (TAIL_LINES + 1, 2)] {
+            let cut = cut("a\n".repeat(lines).as_bytes());
+            assert_eq!(cut.left_out, left_out, "{lines} lines");
+        }
+    }
+
+    #[test]
+    fn a_letter_is_never_cut_in_half() {
+        for before in 0..4 {
+            let output = format!("{}{}", "a".repeat(before), "😀".repeat(20_000));
+            let cut = cut(output.as_bytes());
+            assert!(!cut.text.contains('\u{fffd}') && output.ends_with(&cut.text));
+            assert_eq!(cut.left_out as usize + cut.text.len(), output.len());
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_long_line_before_short_ones_is_shown() {
+        let output = format!("{}\nok\n", "x".repeat(300_000));
+        let cut = cut(output.as_bytes());
+        assert_eq!(cut.text.len(), TAIL_BYTES);
+        assert!(cut.text.ends_with("xx\nok\n"));
+    }
+
+    #[test]
+    fn what_was_written_over_is_gone_and_not_called_left_out() {
+        for (output, text) in [
+            ("a\r\nb\r\n", "a\nb\n"),
+            ("10%\r20%\r30%", "30%"),
+            ("10%\r20%\r\ndone\n", "20%\ndone\n"),
+            ("\r\r\rx\r", "x"),
+        ] {
+            let cut = cut(output.as_bytes());
+            assert_eq!((cut.text.as_str(), cut.left_out), (text, 0), "{output:?}");
+        }
+        let mut flood = Tail::default();
+        for percent in 0..1_000_000 {
+            flood.push(format!("\r{percent}").as_bytes());
+        }
+        assert_eq!(flood.cut().text, "999999");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_keep_the_bounds_and_the_same_end(
+            seed in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'\r'), Just(0xc3)], 0..300),
+            times in 1..400_usize,
+            piece in 1..5_000_usize,
+        ) {
+            let output = seed.repeat(times);
+            let whole = cut(&output);
+            prop_assert!(whole.text.len() <= TAIL_BYTES && whole.text.split_inclusive('\n').count() <= TAIL_LINES);
+            prop_assert!(whole.left_out as usize <= output.len());
+            let mut tail = Tail::default();
+            output.chunks(piece).for_each(|piece| tail.push(piece));
+            prop_assert_eq!(tail.cut(), whole);
+        }
+
+        #[test]
+        fn the_text_is_what_comes_after_what_was_left_out(
+            lines in prop::collection::vec(("[a-zé😀 ]{1,3}", 0..200_usize), 1..40),
+            times in 1..80_usize,
+        ) {
+            let lines: Vec<_> = lines.iter().map(|(letters, times)| letters.repeat(*times)).collect();
+            let output = lines.join("\n").repeat(times);
+            let cut = cut(output.as_bytes());
+            prop_assert_eq!(&output[cut.left_out as usize..], cut.text);
+        }
+    }
 }

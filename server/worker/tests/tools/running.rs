@@ -172,7 +172,7 @@ async fn a_time_out_ends_the_whole_group() {
     for command in [
         "echo part; trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000'",
         "echo part; python3 -c 'import os,time,signal; signal.signal(15,signal.SIG_IGN); os.fork(); open(\"pid\",\"w\").write(str(os.getpid())); time.sleep(1000)'",
-        "echo part; setsid sh -c 'echo $$ > pid; sleep 1000'",
+        "echo part; setsid sh -c 'echo $$ > pid; sleep 1000' & wait",
     ] {
         let world = World::new();
         let began = Instant::now();

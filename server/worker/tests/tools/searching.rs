@@ -244,6 +244,7 @@ async fn a_pattern_is_only_ever_data() {
         ("a.b(c", "unclosed group"),
         ("(", "unclosed group"),
         ("\\", "incomplete escape"),
+        ("x)|(y", "unopened group"),
         ("a\\nb", "\\n"),
     ] {
         let text = world.failed("grep", json!({"pattern": pattern})).await;
