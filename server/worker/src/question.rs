@@ -7,7 +7,7 @@ use porthole_protocol::{
 };
 
 use crate::{
-    conversation::{Conversation, Out},
+    conversation::{Conversation, Out, Planned},
     policy,
     record::{QuestionRow, Record},
     tool::ToolEffect,
@@ -34,7 +34,7 @@ impl Conversation {
                 id: self.counters.question(),
                 call: call.clone(),
                 tool: live.row.tool.clone(),
-                subject: planned.subject.clone(),
+                subject: exactly(planned),
                 detail,
                 at_ms: out.now_ms,
                 state: QuestionState::Open,
@@ -169,6 +169,14 @@ impl Conversation {
             out.record(Record::Allowed(key.clone()));
             self.allowed.insert(key);
         }
+    }
+}
+
+/// Returns what a question is about: a command in full, however many lines it has.
+fn exactly(planned: &Planned) -> String {
+    match &planned.effect {
+        ToolEffect::Executes { command } => command.clone(),
+        ToolEffect::Edits { .. } | ToolEffect::Reads => planned.subject.clone(),
     }
 }
 

@@ -117,12 +117,14 @@ mod tests {
         classify(status, &headers, body.as_bytes(), now)
     }
 
+    type Row = (&'static [(&'static str, &'static str)], Option<Duration>);
+
     const LIMITED: &str = r#"{"error":{"message":"Rate limit reached","type":"rate_limit_error"}}"#;
 
     #[test]
     fn a_wait_in_the_headers_is_kept_in_each_form() {
         let exactly = |millis: u64| Some(Duration::from_millis(millis));
-        let table: [(&[(&str, &str)], Option<Duration>); 8] = [
+        let table: [Row; 8] = [
             (&[("retry-after", "3")], exactly(3_000)),
             (
                 &[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")],

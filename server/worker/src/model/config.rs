@@ -476,4 +476,13 @@ models = [ { id = "a/b", name = "Bee", thinking = ["low", "off"], max_output = 1
             assert!(call_url(Api::Chat, bad).is_err(), "{bad}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "\\PC*|(default|\\[provider.a\\]|api|models|key|base_url|[=\n\"\\[{}, ]|chat){0,20}") {
+            if let Err(fault) = parse(&text) {
+                proptest::prop_assert!(fault.line >= 1);
+            }
+        }
+    }
 }

@@ -211,4 +211,13 @@ mod tests {
             assert!(told.contains(&length) && !told.contains("CANARY"), "{told}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_key_is_masked_wherever_it_stands(before in "\\PC{0,20}", after in "\\PC{0,20}") {
+            let secret = "qZ9+/Secret=%";
+            let masked = mask(&format!("{before}{secret}{after}"), Some(&key(secret)));
+            proptest::prop_assert!(!masked.contains("Secret"));
+        }
+    }
 }

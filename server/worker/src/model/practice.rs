@@ -23,7 +23,7 @@ pub(crate) fn info() -> ModelInfo {
     ModelInfo {
         model: name(),
         name: "practice (no language model)".to_owned(),
-        context: Some(100_000),
+        context: None,
         thinking: vec![Thinking::Low, Thinking::Medium, Thinking::High],
         ready: true,
         source: "built in".to_owned(),
@@ -64,7 +64,11 @@ fn blocks(prompt: &Prompt) -> Vec<AnswerBlock> {
         return vec![text(summary(&prompt.items))];
     }
     match said {
-        Some(said) => wished(rules::understand(said), prompt),
+        Some(said) => {
+            let wish = rules::understand(said);
+            let thought = shown_thought(&wish, prompt.thinking);
+            thought.into_iter().chain(wished(wish, prompt)).collect()
+        }
         None => vec![text(results::tell(
             last.and_then(|at| prompt.items.get(at)),
             newest,
@@ -106,6 +110,17 @@ fn wished(wish: Wish, prompt: &Prompt) -> Vec<AnswerBlock> {
             "{WHAT_I_AM} I did not understand that one.\n\n{EXAMPLES}"
         ))],
     }
+}
+
+/// Returns what is thought of a wish, where thoughts are asked for.
+fn shown_thought(wish: &Wish, level: Thinking) -> Option<AnswerBlock> {
+    let text = match wish {
+        Wish::Call { tool, .. } => format!("A rule fits these words: it calls `{tool}`."),
+        Wish::Incomplete { form } => format!("A rule fits, but something is missing: `{form}`."),
+        Wish::Unknown => "No rule fits these words.".to_owned(),
+        Wish::Think { .. } | Wish::Help => return None,
+    };
+    (level != Thinking::Off).then_some(AnswerBlock::Thinking { text, opaque: None })
 }
 
 fn call(tool: &str, arguments: Value, turn: usize) -> AnswerBlock {

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porthole_protocol::{Call, CallError, ErrorCode, ModelInfo, ModelRef, RequestId, Who, replies};
 
-use super::Session;
+use super::{Session, display::fitting};
 use crate::{
     access,
     calls::{self, Ask, OutputRange},
@@ -47,7 +47,7 @@ impl Session {
                 let page = self.store.page(before, limit).await;
                 let reply = page.map_err(|error| error.to_call_error()).map(|page| {
                     json(&replies::History {
-                        entries: page.entries,
+                        entries: page.entries.into_iter().map(fitting).collect(),
                         has_older: page.has_older,
                     })
                 });
@@ -139,7 +139,7 @@ impl Session {
 }
 
 /// The generation of a run's output: it is only ever appended to, so there is one.
-const GENERATION: u32 = 1;
+const GENERATION: u32 = 0;
 
 fn json(reply: &impl serde::Serialize) -> String {
     serde_json::to_string(reply).expect("replies are plain data")

@@ -210,7 +210,7 @@ impl Session {
 }
 
 /// Returns the entry, or one that says that it is too large to show.
-fn fitting(entry: Entry) -> Entry {
+pub(super) fn fitting(entry: Entry) -> Entry {
     let rough = match &entry.body {
         EntryBody::Answer { blocks, .. } => serde_json::to_string(blocks).map_or(0, |t| t.len()),
         EntryBody::ToolResult { text, .. } | EntryBody::Message { text, .. } => text.len(),

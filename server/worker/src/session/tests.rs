@@ -188,16 +188,16 @@ async fn output_is_read_in_ranges_and_another_generation_is_a_conflict() {
             from,
             bytes,
         };
-        let part = client.call(read(1, 6, 3)).await.expect("read");
+        let part = client.call(read(0, 6, 3)).await.expect("read");
         assert_eq!(part["base64"], "d29y");
         assert_eq!(
             (&part["total"], &part["complete"]),
             (&11.into(), &true.into())
         );
-        let conflict = client.call(read(2, 0, 3)).await.expect_err("refused");
+        let conflict = client.call(read(1, 0, 3)).await.expect_err("refused");
         assert_eq!(conflict.code, ErrorCode::Conflict);
         assert!(
-            client.call(read(1, 0, 0)).await.is_err(),
+            client.call(read(0, 0, 0)).await.is_err(),
             "nothing is no range"
         );
     })
@@ -247,6 +247,51 @@ async fn a_server_that_is_gone_ends_the_worker_soon_and_a_stuck_tool_is_found_in
         };
         assert!(client.state().entries.iter().any(interrupted));
         assert_eq!(script.ran().len(), 1, "it did not run again");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_turn_that_was_told_to_stop_ends_after_a_crash_and_asks_no_model() {
+    beside(async {
+        let dir = tempfile::tempdir().expect("folder");
+        let script = Script::new();
+        let mut client = Client::start(dir.path(), &script, None).await;
+        client.submit("r1", "stick").await.expect("taken");
+        client.until("runs", |_| script.ran().len() == 1).await;
+        client.stop("s1").await;
+        client.gone().await;
+        let asked = script.prompts().len();
+        let mut client = Client::start(dir.path(), &script, None).await;
+        client.watch().await;
+        client.until("ended", |c| c.state().turn.is_none()).await;
+        client.stop("s1").await;
+        client.catch_up().await;
+        assert_eq!(script.prompts().len(), asked);
+        let stops = |e: &&porthole_protocol::Entry| matches!(&e.body, EntryBody::Notice { .. });
+        assert_eq!(client.state().entries.iter().filter(stops).count(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_fault_in_a_tool_is_a_failed_result_and_the_turn_goes_on() {
+    beside(async {
+        let dir = tempfile::tempdir().expect("folder");
+        let mut client = Client::start(dir.path(), &Script::new(), None).await;
+        client.watch().await;
+        client.submit("r1", "break").await.expect("taken");
+        client.until("done", |c| c.finals() == 1).await;
+        let failed = |e: &porthole_protocol::Entry| {
+            matches!(
+                &e.body,
+                EntryBody::ToolResult {
+                    outcome: porthole_protocol::ToolOutcome::Failed,
+                    ..
+                }
+            )
+        };
+        assert!(client.state().entries.iter().any(failed));
     })
     .await;
 }

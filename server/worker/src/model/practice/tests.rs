@@ -138,6 +138,17 @@ fn it_says_plainly_that_it_is_no_language_model() {
 }
 
 #[test]
+fn thoughts_are_shown_where_they_are_asked_for() {
+    let mut prompt = prompt(vec![user("ls")]);
+    prompt.thinking = Thinking::Low;
+    let answer = blocks(&prompt);
+    let AnswerBlock::Thinking { text, opaque: None } = &answer[0] else {
+        panic!("a thought comes first");
+    };
+    assert!(text.contains("`ls`") && answer.len() == 3, "{text}");
+}
+
+#[test]
 fn a_form_that_is_incomplete_is_explained() {
     let (words, _) = said(vec![user("edit x.txt")]);
     assert_eq!(

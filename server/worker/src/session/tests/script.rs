@@ -82,9 +82,10 @@ impl Script {
             .lock()
             .expect("not poisoned")
             .push(start.call.to_string());
-        let stuck = start.arguments["on"] == "stuck";
+        let on = start.arguments["on"].clone();
         Box::pin(async move {
-            if stuck {
+            assert_ne!(on, "broken", "a fault, on purpose");
+            if on == "stuck" {
                 std::future::pending::<()>().await;
             }
             told(ToolOutcome::Ok, "fine", "fine".into())
@@ -106,6 +107,7 @@ async fn said(text: &str, pieces: &mpsc::UnboundedSender<Piece>) -> Result<Respo
             "I'll work.",
             &[("look", "a"), ("look", "b"), ("shell", "make")],
         )),
+        "break" => Ok(response("", &[("look", "broken")])),
         "stick" => Ok(response("", &[("look", "stuck")])),
         "fail" => Err(failure(ModelErrorKind::Provider, false)),
         "stream" => {
