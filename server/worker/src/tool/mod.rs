@@ -1,6 +1,7 @@
 //! Tools: what a model may call, what a call would do, and doing it. It asks no person and stores nothing.
 
 mod types;
+mod variables;
 
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use crate::model::ToolDefinition;
 pub use types::{Plan, PlanError, ToolContext, ToolEffect, ToolResult};
+pub use variables::tool_environment;
 
 /// The parsed arguments of a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! What the engine and a tool say to each other.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use porthole_env::Environment;
 use porthole_protocol::{RunId, RunOutput, ToolDetail, ToolOutcome};
@@ -56,6 +56,8 @@ pub struct ToolContext {
     pub stop: watch::Receiver<bool>,
     /// Where a command tells how much output there is, at most every 100 ms.
     pub progress: mpsc::UnboundedSender<RunOutput>,
+    /// The variables of a command: what [`super::tool_environment`] makes of the worker's own.
+    pub variables: Arc<Vec<(OsString, OsString)>>,
     /// What the conversation has read of files, so that stale edits are noticed.
     pub seen: Arc<std::sync::Mutex<super::Seen>>,
 }
