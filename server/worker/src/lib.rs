@@ -1,5 +1,24 @@
 //! The engine of one session: its store, conversations, turns, models and tools. It knows no HTTP server and no gate.
 
+mod access;
+mod calls;
+mod conversation;
+mod hands;
+mod link;
 pub mod model;
+mod place;
+mod policy;
+mod prompt;
+mod question;
+mod record;
+mod resume;
+mod session;
+mod shell;
+mod store;
+mod submission;
 pub mod tool;
+mod turn;
+mod view;
 pub mod wire;
+
+pub use session::{RunError, run};

@@ -1,0 +1,392 @@
+//! A conversation as a pure state machine: an input goes in, effects come out. It names no runtime, no database and no clock.
+//!
+//! Laws: what an effect depends on is in the commit that comes before it, and each input makes at most one commit.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use porthole_protocol::{
+    Answer, Author, AuthorKind, CallError, CallId, Entry, EntryBody, ModelInfo, Policy, QuestionId,
+    RequestId, RunId, RunOutput, SendMode, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
+    replies,
+};
+use serde_json::Value;
+
+use crate::{
+    model::{AnswerBlock, ModelError, Piece, Response, ToolDefinition},
+    prompt::Context,
+    record::{ConversationRow, Counters, Record, RequestRow, SubmissionRow},
+    shell::LiveShell,
+    tool::{PlanError, ToolEffect, ToolResult},
+    turn::LiveTurn,
+};
+
+/// Where a reply goes: a connection and the client's id of the call.
+pub(crate) type Ticket = (u64, u64);
+
+/// Everything that can happen to a conversation.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// Someone calls.
+    Call(Asked, Request),
+    /// A model request ended well.
+    ModelDone {
+        /// Which request of the turn.
+        request: u32,
+        /// The answer.
+        response: Response,
+    },
+    /// A model request failed.
+    ModelFailed {
+        /// Which request of the turn.
+        request: u32,
+        /// Why.
+        error: ModelError,
+        /// From 0 to 1.
+        jitter: f64,
+    },
+    /// The time of the next try came.
+    RetryDue,
+    /// What a question is to show is known.
+    Previewed {
+        /// Of which call.
+        call: CallId,
+        /// What to show.
+        detail: ToolDetail,
+    },
+    /// A command has more output.
+    Progress {
+        /// Which run.
+        run: RunId,
+        /// How much.
+        output: RunOutput,
+    },
+    /// A tool call ended.
+    ToolDone {
+        /// Which.
+        call: CallId,
+        /// How.
+        result: ToolResult,
+    },
+    /// A person's command ended.
+    ShellDone {
+        /// Which.
+        run: RunId,
+        /// How.
+        result: ToolResult,
+    },
+    /// The worker is up again: what was interrupted is taken up.
+    Resume,
+}
+
+/// Who calls, where the reply goes, and under which key it is kept (`None`: it is not kept).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) ticket: Ticket,
+    pub(crate) author: Author,
+    pub(crate) key: Option<String>,
+}
+
+/// A call that changes the conversation. Models are resolved, commands not blank, texts not too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Input.
+    Submit {
+        request: RequestId,
+        mode: SendMode,
+        text: String,
+    },
+    /// Takes input back.
+    Withdraw { submission: SubmissionId },
+    /// Stops what goes on.
+    Stop,
+    /// Answers a question.
+    Answer {
+        question: QuestionId,
+        answer: Answer,
+    },
+    /// Changes settings.
+    Configure {
+        model: Option<Box<ModelInfo>>,
+        thinking: Option<Thinking>,
+        policy: Option<Policy>,
+    },
+    /// Runs a command.
+    Shell { command: String, included: bool },
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Effect {
+    /// These are on disk before anything that follows.
+    Commit(Vec<Record>),
+    /// Tell the caller.
+    Reply(Ticket, Result<String, CallError>),
+    /// Ask the model, with the conversation as it is now.
+    RequestModel {
+        /// Which request of the turn.
+        request: u32,
+    },
+    /// End the request that goes on.
+    CancelModel,
+    /// Handle [`Input::RetryDue`] at this time.
+    SetRetry {
+        /// Milliseconds since the Unix epoch.
+        at_ms: u64,
+    },
+    /// Find out what a question is to show.
+    Preview(ToolStart),
+    /// Run a tool call.
+    StartTool(ToolStart),
+    /// Run a person's command.
+    StartShell {
+        /// The run.
+        run: RunId,
+        /// The command.
+        command: String,
+    },
+    /// Stop every call and command that runs.
+    StopTools,
+}
+
+/// A tool call to run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ToolStart {
+    pub(crate) call: CallId,
+    pub(crate) tool: String,
+    pub(crate) arguments: Value,
+    /// The command that a person put in its place.
+    pub(crate) command: Option<String>,
+}
+
+/// What a call would do, as far as the core looks at it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Planned {
+    pub(crate) subject: String,
+    pub(crate) effect: ToolEffect,
+}
+
+/// The pure rules that models and tools bring along.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) definitions: fn() -> Vec<ToolDefinition>,
+    pub(crate) plan: fn(&str, &Value, &Path) -> Result<Planned, PlanError>,
+    pub(crate) subject: fn(&str, &Value) -> String,
+    pub(crate) retry_delay: fn(&ModelError, u32, f64) -> Option<Duration>,
+}
+
+/// What an input leads to: rows for one commit, then replies, then the rest.
+#[derive(Debug)]
+pub(crate) struct Out {
+    pub(crate) now_ms: u64,
+    records: Vec<Record>,
+    replies: Vec<Effect>,
+    after: Vec<Effect>,
+}
+
+impl Out {
+    pub(crate) fn record(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    pub(crate) fn record_all(&mut self, records: impl IntoIterator<Item = Record>) {
+        self.records.extend(records);
+    }
+
+    pub(crate) fn then(&mut self, effect: Effect) {
+        self.after.push(effect);
+    }
+
+    fn effects(self) -> Vec<Effect> {
+        let commit = (!self.records.is_empty()).then_some(Effect::Commit(self.records));
+        commit
+            .into_iter()
+            .chain(self.replies)
+            .chain(self.after)
+            .collect()
+    }
+}
+
+/// A conversation and everything that goes on in it.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    pub(crate) row: ConversationRow,
+    pub(crate) counters: Counters,
+    pub(crate) context: Context,
+    /// Submissions that wait, oldest first.
+    pub(crate) queue: Vec<SubmissionRow>,
+    pub(crate) turn: Option<LiveTurn>,
+    /// What became of questions, newest last.
+    pub(crate) settled: VecDeque<(QuestionId, String)>,
+    pub(crate) shells: Vec<LiveShell>,
+    /// What may be done without asking.
+    pub(crate) allowed: BTreeSet<String>,
+    /// What is known of the model that answers; `None`: it is not configured any more.
+    pub(crate) model: Option<ModelInfo>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) updated_ms: u64,
+    /// Whether an answer came since this was last taken.
+    pub(crate) answered: bool,
+    pub(crate) rules: Rules,
+}
+
+impl Conversation {
+    /// Takes an input and returns what is to be done, in order.
+    pub(crate) fn handle(&mut self, input: Input, now_ms: u64) -> Vec<Effect> {
+        let mut out = Out {
+            now_ms,
+            records: Vec::new(),
+            replies: Vec::new(),
+            after: Vec::new(),
+        };
+        match input {
+            Input::Call(asked, request) => self.call(asked, request, &mut out),
+            Input::ModelDone { request, response } => self.model_done(request, response, &mut out),
+            Input::ModelFailed {
+                request,
+                error,
+                jitter,
+            } => self.model_failed(request, error, jitter, &mut out),
+            Input::RetryDue => self.retry_due(&mut out),
+            Input::Previewed { call, detail } => self.previewed(&call, detail, &mut out),
+            Input::Progress { run, output } => self.progress(&run, output),
+            Input::ToolDone { call, result } => self.tool_done(&call, result, &mut out),
+            Input::ShellDone { run, result } => self.shell_done(&run, result, &mut out),
+            Input::Resume => self.resume(&mut out),
+        }
+        if !out.records.is_empty() {
+            self.updated_ms = now_ms;
+        }
+        out.effects()
+    }
+
+    /// Takes a piece of the answer that comes in. Costs no commit and no copy of what came before.
+    pub(crate) fn piece(&mut self, request: u32, piece: &Piece) {
+        let answer = self.turn.as_mut().and_then(|turn| turn.answer.as_mut());
+        let Some(answer) = answer.filter(|answer| answer.attempt == request) else {
+            return;
+        };
+        match piece {
+            Piece::Text(text) => answer.text.push_str(text),
+            Piece::Thinking(text) => answer.thinking.push_str(text),
+        }
+    }
+
+    fn call(&mut self, asked: Asked, request: Request, out: &mut Out) {
+        let result = match request {
+            Request::Submit {
+                request,
+                mode,
+                text,
+            } => self.submit(&asked.author, request, mode, text, out).map(json),
+            Request::Withdraw { submission } => {
+                self.withdraw(&asked.author, submission, out).map(json)
+            }
+            Request::Stop => {
+                self.stop(&asked.author, out);
+                Ok(json(replies::Done {}))
+            }
+            Request::Answer { question, answer } => {
+                self.answer(&asked.author, question, answer, out).map(json)
+            }
+            Request::Configure {
+                model,
+                thinking,
+                policy,
+            } => {
+                self.configure(model, thinking, policy, out);
+                Ok(json(replies::Done {}))
+            }
+            Request::Shell { command, included } => {
+                self.shell(&asked.author, command, included, out).map(json)
+            }
+        };
+        if let (Some(key), Ok(reply)) = (asked.key, &result) {
+            let (reply, at_ms) = (reply.clone(), out.now_ms);
+            out.record(Record::Request(RequestRow { key, reply, at_ms }));
+        }
+        out.replies.push(Effect::Reply(asked.ticket, result));
+    }
+
+    fn configure(
+        &mut self,
+        model: Option<Box<ModelInfo>>,
+        thinking: Option<Thinking>,
+        policy: Option<Policy>,
+        out: &mut Out,
+    ) {
+        if let Some(info) = model {
+            self.row.model = info.model.clone();
+            self.model = Some(*info);
+        }
+        self.row.thinking = thinking.unwrap_or(self.row.thinking);
+        self.row.policy = policy.unwrap_or(self.row.policy);
+        self.record_row(out);
+    }
+
+    pub(crate) fn record_row(&self, out: &mut Out) {
+        out.record(Record::Conversation(self.row.clone()));
+    }
+
+    /// Adds an entry: to the commit, and to what the model sees.
+    pub(crate) fn add(
+        &mut self,
+        author: Author,
+        turn: Option<TurnId>,
+        body: EntryBody,
+        blocks: Option<Vec<AnswerBlock>>,
+        out: &mut Out,
+    ) {
+        let entry = Entry {
+            id: self.counters.entry(),
+            at_ms: out.now_ms,
+            author,
+            turn,
+            body,
+        };
+        self.context.push(&entry, blocks.as_deref());
+        out.record(Record::Entry {
+            conversation: self.row.id,
+            entry: Box::new(entry),
+            blocks,
+        });
+    }
+
+    pub(crate) fn add_usage(&mut self, usage: &Usage) {
+        let sum = &mut self.row.usage;
+        for (total, more) in [
+            (&mut sum.input, usage.input),
+            (&mut sum.output, usage.output),
+            (&mut sum.cache_read, usage.cache_read),
+            (&mut sum.cache_write, usage.cache_write),
+        ] {
+            if let Some(more) = more {
+                *total = Some(total.unwrap_or(0).saturating_add(more));
+            }
+        }
+    }
+
+    /// Whether nothing goes on that a person would miss.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.turn.is_none() && self.shells.is_empty()
+    }
+}
+
+/// Returns Porthole itself as an author.
+pub(crate) fn porthole() -> Author {
+    Author {
+        kind: AuthorKind::System,
+        id: "porthole".to_owned(),
+        name: "Porthole".to_owned(),
+    }
+}
+
+fn json(reply: impl serde::Serialize) -> String {
+    serde_json::to_string(&reply).expect("replies are plain data")
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

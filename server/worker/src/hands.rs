@@ -1,0 +1,272 @@
+//! What the engine does outside: it asks models and runs tools, and brings back what they say. It decides nothing.
+
+use std::{
+    future::Future,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use porthole_env::Environment;
+use porthole_protocol::{ModelInfo, ModelRef, RunId, RunOutput, ToolDetail, ToolOutcome};
+use tokio::sync::{mpsc, watch};
+
+use crate::{
+    conversation::{Planned, Rules, ToolStart},
+    model::{self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response},
+    tool::{self, PlanError, Seen, ToolContext, ToolResult},
+    turn::told,
+};
+
+/// Work that goes on beside the engine.
+pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Largest `AGENTS.md` that is read.
+const AGENTS_MD_BYTES: u64 = 32 << 10;
+
+/// Models and tools.
+pub(crate) enum Hands {
+    /// Of this machine.
+    Real(Box<Real>),
+    /// As a test tells them.
+    #[cfg(test)]
+    Scripted(Arc<crate::session::tests::Script>),
+}
+
+/// Models and tools of this machine.
+pub(crate) struct Real {
+    inventory: Result<Inventory, InventoryError>,
+    data: PathBuf,
+    environment: Arc<dyn Environment>,
+    cwd: PathBuf,
+    runs: PathBuf,
+    variables: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// How a run is told to stop, and where it tells its progress.
+pub(crate) struct Line {
+    pub(crate) run: RunId,
+    pub(crate) stop: watch::Receiver<bool>,
+    pub(crate) progress: mpsc::UnboundedSender<RunOutput>,
+}
+
+impl Real {
+    /// Returns the models and tools for a session that works in `cwd`.
+    pub(crate) async fn new(data: PathBuf, cwd: PathBuf, runs: PathBuf) -> Self {
+        let inventory = Inventory::load(&data, variable).await;
+        if let Err(error) = &inventory {
+            tracing::warn!(%error, "no models");
+        }
+        Self {
+            inventory,
+            data,
+            environment: porthole_env::local(),
+            cwd,
+            runs,
+            variables: Arc::new(tool::tool_environment(std::env::vars_os(), &[])),
+            seen: Arc::default(),
+        }
+    }
+
+    fn context(&self, line: Line) -> ToolContext {
+        ToolContext {
+            environment: Arc::clone(&self.environment),
+            cwd: self.cwd.clone(),
+            runs: self.runs.clone(),
+            run: line.run,
+            stop: line.stop,
+            progress: line.progress,
+            variables: Arc::clone(&self.variables),
+            seen: Arc::clone(&self.seen),
+        }
+    }
+
+    fn plan(&self, start: &ToolStart) -> Result<tool::Plan, ToolResult> {
+        let failed = |text: String| told(ToolOutcome::Failed, "not run", text);
+        let plan = tool::plan(&start.tool, &start.arguments, &self.cwd)
+            .map_err(|error| failed(error.to_string()))?;
+        match &start.command {
+            None => Ok(plan),
+            Some(command) => tool::with_command(&plan, command)
+                .ok_or_else(|| failed("This call has no command to change.".to_owned())),
+        }
+    }
+}
+
+impl Hands {
+    /// Returns the pure rules of models and tools.
+    pub(crate) fn rules(&self) -> Rules {
+        match self {
+            Self::Real(_) => Rules {
+                definitions: tool::definitions,
+                plan,
+                subject: tool::subject,
+                retry_delay: model::retry_delay,
+            },
+            #[cfg(test)]
+            Self::Scripted(script) => script.rules(),
+        }
+    }
+
+    /// Reads again which models are configured: a person may have written `models.toml` just now.
+    pub(crate) async fn reload(&mut self) {
+        match self {
+            Self::Real(real) => real.inventory = Inventory::load(&real.data, variable).await,
+            #[cfg(test)]
+            Self::Scripted(_) => {}
+        }
+    }
+
+    /// Returns what is known of a model; `None`: it is not configured.
+    pub(crate) fn info(&self, model: &ModelRef) -> Option<ModelInfo> {
+        match self {
+            Self::Real(real) => {
+                let inventory = real.inventory.as_ref().ok()?;
+                inventory.resolve(model).map(|m| m.info().clone())
+            }
+            #[cfg(test)]
+            Self::Scripted(script) => script.info(model),
+        }
+    }
+
+    /// Returns why no model can be had, where that is so.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        match self {
+            Self::Real(real) => real.inventory.as_ref().err().map(ToString::to_string),
+            #[cfg(test)]
+            Self::Scripted(_) => None,
+        }
+    }
+
+    /// Returns the model that new sessions get.
+    pub(crate) fn default_model(&self) -> ModelRef {
+        match self {
+            Self::Real(real) => match &real.inventory {
+                Ok(inventory) => inventory.default_model(),
+                Err(_) => ModelRef {
+                    provider: "practice".to_owned(),
+                    model: "practice".to_owned(),
+                },
+            },
+            #[cfg(test)]
+            Self::Scripted(script) => script.model(),
+        }
+    }
+
+    /// Makes a model request.
+    pub(crate) fn request(
+        &self,
+        model: &ModelRef,
+        prompt: Prompt,
+        pieces: mpsc::UnboundedSender<Piece>,
+    ) -> Work<Result<Response, ModelError>> {
+        match self {
+            Self::Real(real) => {
+                let inventory = real.inventory.as_ref().ok();
+                match inventory.and_then(|inventory| inventory.resolve(model)) {
+                    Some(model) => Box::pin(async move { model.request(&prompt, &pieces).await }),
+                    None => {
+                        let error = missing(model, self.complaint());
+                        Box::pin(async move { Err(error) })
+                    }
+                }
+            }
+            #[cfg(test)]
+            Self::Scripted(script) => script.request(model, prompt, pieces),
+        }
+    }
+
+    /// Finds out what a question about a call is to show.
+    pub(crate) fn preview(&self, start: ToolStart, line: Line) -> Work<ToolDetail> {
+        match self {
+            Self::Real(real) => match real.plan(&start) {
+                Ok(plan) => {
+                    let context = real.context(line);
+                    Box::pin(async move { tool::preview(&plan, &context).await })
+                }
+                Err(_) => Box::pin(async { ToolDetail::Text }),
+            },
+            #[cfg(test)]
+            Self::Scripted(script) => script.preview(start),
+        }
+    }
+
+    /// Runs a tool call.
+    pub(crate) fn run(&self, start: ToolStart, line: Line) -> Work<ToolResult> {
+        match self {
+            Self::Real(real) => match real.plan(&start) {
+                Ok(plan) => {
+                    let context = real.context(line);
+                    Box::pin(async move { tool::run(&plan, context).await })
+                }
+                Err(result) => Box::pin(async move { result }),
+            },
+            #[cfg(test)]
+            Self::Scripted(script) => script.run(start, line),
+        }
+    }
+
+    /// Runs a person's command.
+    pub(crate) fn shell(&self, command: String, line: Line) -> Work<ToolResult> {
+        match self {
+            Self::Real(real) => {
+                let context = real.context(line);
+                Box::pin(async move { tool::run_shell(&command, context).await })
+            }
+            #[cfg(test)]
+            Self::Scripted(script) => script.shell(command, line),
+        }
+    }
+
+    /// Returns what `AGENTS.md` in the working directory says, where there is one that fits.
+    pub(crate) async fn agents_md(&self) -> Option<String> {
+        match self {
+            Self::Real(real) => {
+                let path = real.cwd.join("AGENTS.md");
+                let content = real.environment.read(&path, 0, AGENTS_MD_BYTES).await.ok()?;
+                let text = String::from_utf8_lossy(&content.bytes).into_owned();
+                (!text.trim().is_empty()).then_some(text)
+            }
+            #[cfg(test)]
+            Self::Scripted(_) => None,
+        }
+    }
+
+    /// Ends what finished commands left running.
+    pub(crate) async fn end_left(&self) {
+        match self {
+            Self::Real(real) => {
+                if let Err(error) = real.environment.end_left().await {
+                    tracing::warn!(%error, "processes may be left");
+                }
+            }
+            #[cfg(test)]
+            Self::Scripted(_) => {}
+        }
+    }
+}
+
+/// Returns the failure of a request to a model that is not configured.
+fn missing(model: &ModelRef, complaint: Option<String>) -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::Key,
+        message: complaint.unwrap_or_else(|| format!("the model `{model}` is not configured any more")),
+        hint: "choose another with `/model`, or put it back into `models.toml` and send again".to_owned(),
+        retryable: false,
+        retry_after: None,
+        partial: Box::default(),
+    }
+}
+
+fn plan(name: &str, arguments: &serde_json::Value, cwd: &Path) -> Result<Planned, PlanError> {
+    let plan = tool::plan(name, arguments, cwd)?;
+    Ok(Planned {
+        subject: plan.subject,
+        effect: plan.effect,
+    })
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

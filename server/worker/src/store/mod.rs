@@ -1,0 +1,201 @@
+//! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
+
+mod lock;
+mod read;
+mod schema;
+mod write;
+
+use std::{path::Path, sync::mpsc, thread};
+
+use porthole_protocol::{CallError, ErrorCode};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::record::{Loaded, Record};
+use lock::Lock;
+pub(crate) use read::Page;
+
+/// Why the store did not do it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum StoreError {
+    /// Another process has it.
+    #[error("the session is in use by another process{0}")]
+    InUse(String),
+    /// A newer Porthole made it.
+    #[error("the session was written by a newer version of Porthole (store version {0})")]
+    Newer(i64),
+    /// There is no room.
+    #[error("the disk is full")]
+    Full,
+    /// It is damaged.
+    #[error("the session's store is damaged: {0}")]
+    Damaged(String),
+    /// The disk does not do what it is asked.
+    #[error("the session's store cannot be used: {0}")]
+    Io(String),
+    /// The test ends the process here.
+    #[cfg(test)]
+    #[error("crash")]
+    Crash,
+}
+
+impl StoreError {
+    /// Returns the error for people.
+    pub(crate) fn to_call_error(&self) -> CallError {
+        let hint = match self {
+            Self::InUse(_) => "end that process, then try again",
+            Self::Newer(_) => "update `portholed`",
+            Self::Full => "make room on the disk that holds the data folder, then try again",
+            Self::Damaged(_) => "restore the session's folder from a backup",
+            Self::Io(_) => "check the disk and the rights of the data folder, then try again",
+            #[cfg(test)]
+            Self::Crash => "",
+        };
+        CallError::new(ErrorCode::Unavailable, self.to_string()).hint(hint)
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as Code;
+        match error.sqlite_error_code() {
+            Some(Code::DiskFull) => Self::Full,
+            Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::InUse(String::new()),
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Damaged(error.to_string()),
+            _ => Self::Io(error.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => Self::Full,
+            _ => Self::Io(error.to_string()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+/// The way to the store's thread. Dropping it closes the store.
+pub(crate) struct Store {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<thread::JoinHandle<()>>,
+    #[cfg(test)]
+    pub(crate) crash: Option<CrashPoint>,
+}
+
+/// Where a test ends the process.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CrashPoint {
+    /// Before the commit that comes after so many.
+    Before(u32),
+    /// After so many commits.
+    After(u32),
+}
+
+impl Store {
+    /// Opens or makes the store in a session's folder. Blocks.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(folder)?;
+        let lock = Lock::take(folder)?;
+        let mut connection = schema::open(&folder.join("session.db"))?;
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let thread = thread::Builder::new()
+            .name("store".to_owned())
+            .spawn(move || {
+                for job in queue {
+                    job(&mut connection);
+                }
+                drop(connection);
+                drop(lock);
+            })?;
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            #[cfg(test)]
+            crash: None,
+        })
+    }
+
+    /// Writes all of the records in one transaction that is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then none of them is written.
+    pub(crate) async fn commit(&mut self, records: Vec<Record>) -> Result<(), StoreError> {
+        #[cfg(test)]
+        if self.crash == Some(CrashPoint::Before(0)) {
+            return Err(StoreError::Crash);
+        }
+        self.run(move |connection| write::commit(connection, &records))
+            .await?;
+        #[cfg(test)]
+        match &mut self.crash {
+            Some(CrashPoint::After(0)) => return Err(StoreError::Crash),
+            Some(CrashPoint::Before(n) | CrashPoint::After(n)) => *n -= 1,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Returns what the root conversation continues from; `None`: the store is new.
+    pub(crate) async fn load(&self) -> Result<Option<Loaded>, StoreError> {
+        self.run(|connection| read::load(connection)).await
+    }
+
+    /// Returns the newest page of entries before one.
+    pub(crate) async fn page(&self, before: Option<u64>, limit: usize) -> Result<Page, StoreError> {
+        self.run(move |connection| read::page(connection, before, limit))
+            .await
+    }
+
+    /// Returns the reply that a request got.
+    pub(crate) async fn reply(&self, key: String) -> Result<Option<String>, StoreError> {
+        self.run(move |connection| read::reply(connection, &key))
+            .await
+    }
+
+    /// Moves what the log holds into the file and cuts the log.
+    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.run(|connection| schema::checkpoint(connection)).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let gone = || StoreError::Io("its thread ended".to_owned());
+        let (done, result) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            // Nobody waits any more only where the session is closing.
+            let _ = done.send(job(connection));
+        });
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        jobs.send(job).map_err(|_| gone())?;
+        result.await.map_err(|_| gone())?
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing left to close.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
