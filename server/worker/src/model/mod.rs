@@ -1,5 +1,15 @@
 //! Models: what can be chosen, and one request to one of them. It keeps no conversation and decides no retry by itself.
 
+mod answer;
+mod api;
+mod chat;
+mod debug;
+mod decoder;
+mod failure;
+mod messages;
+mod responses;
+mod sse;
+mod think;
 mod types;
 
 use std::path::Path;
@@ -7,6 +17,8 @@ use std::path::Path;
 use porthole_protocol::{ModelInfo, ModelRef};
 use tokio::sync::mpsc;
 
+pub(crate) use api::Api;
+pub use debug::debug_stream;
 pub use types::{
     AnswerBlock, ModelError, ModelErrorKind, Piece, Prompt, PromptItem, Response, ToolDefinition,
 };
