@@ -337,7 +337,9 @@ impl Switchboard {
     }
 
     fn call(&mut self, connection: ConnectionId, id: u64, call: Call, out: &mut Vec<Effect>) {
-        if let Err(error) = self.seats.begin_call(connection, id, session_of(&call)) {
+        // The session's calls are those that its worker answers; the server's own do not end with it.
+        let of = session_of(&call).filter(|_| !is_the_servers(&call));
+        if let Err(error) = self.seats.begin_call(connection, id, of) {
             return send(
                 connection,
                 Lane::Must,
