@@ -88,7 +88,7 @@ async fn redeem(
     Extension(place): Extension<Place>,
     request: Request,
 ) -> Result<Response<Body>, Failed> {
-    server.may_redeem().map_err(|wait| too_often(wait))?;
+    server.may_redeem().map_err(too_often)?;
     let asked: Redeem = body(request).await?;
     let name = checked_name(&asked.name)?;
     let token = Token::parse(PREFIX_OWNER_LINK, &asked.token)

@@ -98,7 +98,7 @@ impl Outbox {
     }
 
     /// Returns what to do next, at most a batch of frames.
-    pub fn next(&mut self) -> Next {
+    pub fn take(&mut self) -> Next {
         if self.end == End::Now {
             return Next::End;
         }
@@ -174,7 +174,7 @@ mod tests {
 
     fn drain(outbox: &mut Outbox) -> usize {
         let mut bytes = 0;
-        while let Next::Send(batch) = outbox.next() {
+        while let Next::Send(batch) = outbox.take() {
             bytes += batch.iter().map(Out::len).sum::<usize>();
         }
         bytes
@@ -188,14 +188,14 @@ mod tests {
             outbox.push(Lane::Topic(Topic::Sessions), text(100 << 10));
         }
         assert!(outbox.bytes <= BACKLOG_BYTES);
-        let Next::Send(batch) = outbox.next() else {
+        let Next::Send(batch) = outbox.take() else {
             panic!("the reply is still there")
         };
         assert_eq!(batch, [text(10)], "only the topic gave way");
-        assert_eq!(outbox.next(), Next::Refresh(Topic::Sessions));
-        assert_eq!(outbox.next(), Next::Wait);
+        assert_eq!(outbox.take(), Next::Refresh(Topic::Sessions));
+        assert_eq!(outbox.take(), Next::Wait);
         outbox.push(Lane::Topic(Topic::Sessions), text(5));
-        assert_eq!(outbox.next(), Next::Send(vec![text(5)]), "it goes on");
+        assert_eq!(outbox.take(), Next::Send(vec![text(5)]), "it goes on");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
             outbox.push(Lane::Must, text(1 << 20));
         }
         assert!(outbox.is_overfull());
-        assert_eq!(outbox.next(), Next::End);
+        assert_eq!(outbox.take(), Next::End);
         assert_eq!(outbox.queue.capacity(), 0);
     }
 
@@ -233,7 +233,7 @@ mod tests {
         outbox.push(Lane::Must, text(3));
         outbox.finish();
         outbox.push(Lane::Must, text(4));
-        assert_eq!(outbox.next(), Next::Send(vec![text(3)]));
-        assert_eq!(outbox.next(), Next::End);
+        assert_eq!(outbox.take(), Next::Send(vec![text(3)]));
+        assert_eq!(outbox.take(), Next::End);
     }
 }

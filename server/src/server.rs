@@ -93,7 +93,7 @@ impl Outlet {
     /// Returns what to send next; waits until there is something.
     pub async fn next(&self) -> Next {
         loop {
-            match locked(&self.outbox).next() {
+            match locked(&self.outbox).take() {
                 Next::Wait => {}
                 next => return next,
             }

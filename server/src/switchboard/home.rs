@@ -63,7 +63,7 @@ impl Home {
     /// # Errors
     /// Unknown, or put away.
     pub fn workable(&self, id: &SessionId) -> Result<&Line, CallError> {
-        let line = self.rows.get(id).ok_or_else(|| unknown_session())?;
+        let line = self.rows.get(id).ok_or_else(unknown_session)?;
         if line.session.archived {
             return Err(
                 CallError::new(ErrorCode::Conflict, "this session is archived")

@@ -1,6 +1,9 @@
 //! The lives of the workers: when one is started, what waits for it, how often it may crash. It starts no process.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use axum::extract::ws::Utf8Bytes;
 use porthole_protocol::{CallError, ErrorCode, ServerFrame, SessionId, SessionState, Topic};
@@ -23,7 +26,7 @@ pub(super) struct Workers(BTreeMap<SessionId, Worker>);
 struct Worker {
     phase: Phase,
     generation: u64,
-    queue: Vec<Box<ToWorker>>,
+    queue: VecDeque<Box<ToWorker>>,
     quick_crashes: u32,
     watchers: u32,
     busy: bool,
@@ -68,7 +71,7 @@ impl Workers {
         if worker.phase == Phase::Ready {
             return Some(message);
         }
-        worker.queue.push(message);
+        worker.queue.push_back(message);
         None
     }
 

@@ -1,7 +1,4 @@
-//! A server of its own for each test, in a temporary folder, and clients that speak to it. The workers are this test
-//! program itself, started again as `fake_worker`.
-
-pub mod fake_worker;
+//! A server of its own for each test, in a temporary folder, and clients that speak to it.
 
 use std::{
     net::SocketAddr,
@@ -30,32 +27,32 @@ use tokio::{
 use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
 
 /// A ceiling for waiting, not a measure of speed.
-pub const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// A running server in a folder of its own.
-pub struct World {
-    pub home: tempfile::TempDir,
-    pub address: SocketAddr,
-    pub server: Arc<Server>,
-    pub run: JoinHandle<Result<(), ServeError>>,
+pub(crate) struct World {
+    pub(crate) home: tempfile::TempDir,
+    pub(crate) address: SocketAddr,
+    pub(crate) server: Arc<Server>,
+    pub(crate) run: JoinHandle<Result<(), ServeError>>,
 }
 
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
-pub type Socket = WebSocketStream<TcpStream>;
+pub(crate) type Socket = WebSocketStream<TcpStream>;
 
 impl World {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let home = tempfile::tempdir().expect("a folder");
         bundle(&home.path().join("bundle"), b"one");
         Self::within(home).await
     }
 
-    pub async fn within(home: tempfile::TempDir) -> Self {
+    pub(crate) async fn within(home: tempfile::TempDir) -> Self {
         let running = Running::open(config(home.path())).await.expect("opens");
         let (address, server) = (running.address(), running.server().clone());
         let run = tokio::spawn(running.run());
@@ -68,14 +65,14 @@ impl World {
     }
 
     /// Ends the server as `portholed stop` does; returns its folder for another.
-    pub async fn stop(self) -> tempfile::TempDir {
+    pub(crate) async fn stop(self) -> tempfile::TempDir {
         self.server.shut_down();
         let ended = tokio::time::timeout(SOON, self.run).await.expect("ends");
         ended.expect("does not panic").expect("ends well");
         self.home
     }
 
-    pub async fn http(&self, text: &str) -> Answer {
+    pub(crate) async fn http(&self, text: &str) -> Answer {
         let mut stream = TcpStream::connect(self.address).await.expect("connects");
         stream.write_all(text.as_bytes()).await.expect("writes");
         let mut bytes = Vec::new();
@@ -94,7 +91,7 @@ impl World {
         }
     }
 
-    pub async fn get(&self, path: &str, headers: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
         let text = format!(
             "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}\r\n",
             self.address
@@ -102,7 +99,7 @@ impl World {
         self.http(&text).await
     }
 
-    pub async fn post(&self, path: &str, headers: &str, body: &str) -> Answer {
+    pub(crate) async fn post(&self, path: &str, headers: &str, body: &str) -> Answer {
         let text = format!(
             "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{headers}\r\n{body}",
             self.address,
@@ -111,13 +108,13 @@ impl World {
         self.http(&text).await
     }
 
-    pub fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         let link = self.server.owner_link().expect("made");
         porthole_door::Link::parse(&link).expect("a link").token
     }
 
     /// Redeems a link; returns the cookie header's line.
-    pub async fn sign_in(&self) -> String {
+    pub(crate) async fn sign_in(&self) -> String {
         let body = format!(r#"{{"token":"{}","name":"test"}}"#, self.token());
         let answer = self.post("/door/redeem", "", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -133,7 +130,7 @@ impl World {
         format!("cookie: {cookie}\r\n")
     }
 
-    pub async fn link(&self, cookie: &str) -> Client {
+    pub(crate) async fn link(&self, cookie: &str) -> Client {
         let stream = TcpStream::connect(self.address).await.expect("connects");
         let cookie = cookie.trim().trim_start_matches("cookie: ");
         let request = tokio_tungstenite::tungstenite::http::Request::builder()
@@ -156,17 +153,17 @@ impl World {
         client
     }
 
-    pub async fn owner(&self) -> Client {
+    pub(crate) async fn owner(&self) -> Client {
         let cookie = self.sign_in().await;
         self.link(&cookie).await
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.home.path().join("data")
     }
 }
 
-pub fn config(home: &Path) -> Config {
+pub(crate) fn config(home: &Path) -> Config {
     Config {
         data: home.join("data"),
         listen: "127.0.0.1:0".parse().expect("an address"),
@@ -183,7 +180,7 @@ pub fn config(home: &Path) -> Config {
     }
 }
 
-pub fn bundle(folder: &Path, wasm: &[u8]) {
+pub(crate) fn bundle(folder: &Path, wasm: &[u8]) {
     std::fs::create_dir_all(folder).expect("made");
     std::fs::write(folder.join("porthole-ui.wasm"), wasm).expect("written");
     let manifest = r#"{"name":"ui","version":"1","abi":1}"#;
@@ -191,18 +188,18 @@ pub fn bundle(folder: &Path, wasm: &[u8]) {
 }
 
 /// A client of the link.
-pub struct Client {
-    pub socket: Socket,
+pub(crate) struct Client {
+    pub(crate) socket: Socket,
     next: u64,
 }
 
 impl Client {
-    pub async fn send(&mut self, frame: &ClientFrame) {
+    pub(crate) async fn send(&mut self, frame: &ClientFrame) {
         let text = encode(frame, limits::CLIENT_FRAME_BYTES).expect("encodes");
         self.socket.send(Message::text(text)).await.expect("sends");
     }
 
-    pub async fn next(&mut self) -> Option<Message> {
+    pub(crate) async fn next(&mut self) -> Option<Message> {
         tokio::time::timeout(SOON, self.socket.next())
             .await
             .expect("in time")
@@ -210,7 +207,11 @@ impl Client {
     }
 
     /// Returns the first frame like this; the others are dropped.
-    pub async fn until(&mut self, what: &str, is_it: impl Fn(&ServerFrame) -> bool) -> ServerFrame {
+    pub(crate) async fn until(
+        &mut self,
+        what: &str,
+        is_it: impl Fn(&ServerFrame) -> bool,
+    ) -> ServerFrame {
         loop {
             let message = self
                 .next()
@@ -225,14 +226,14 @@ impl Client {
         }
     }
 
-    pub async fn post(&mut self, call: Call) -> u64 {
+    pub(crate) async fn post(&mut self, call: Call) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&ClientFrame::Call { id, call }).await;
         id
     }
 
-    pub async fn answer<T: DeserializeOwned>(&mut self, id: u64) -> Result<T, CallError> {
+    pub(crate) async fn answer<T: DeserializeOwned>(&mut self, id: u64) -> Result<T, CallError> {
         let mine = |frame: &ServerFrame| match frame {
             ServerFrame::Reply { id: of, .. } => *of == id,
             ServerFrame::Error { id: of, .. } => *of == Some(id),
@@ -247,12 +248,12 @@ impl Client {
         }
     }
 
-    pub async fn call<T: DeserializeOwned>(&mut self, call: Call) -> Result<T, CallError> {
+    pub(crate) async fn call<T: DeserializeOwned>(&mut self, call: Call) -> Result<T, CallError> {
         let id = self.post(call).await;
         self.answer(id).await
     }
 
-    pub async fn new_session(&mut self, request: &str) -> SessionId {
+    pub(crate) async fn new_session(&mut self, request: &str) -> SessionId {
         let call = Call::SessionCreate {
             request: RequestId::parse(request).expect("an id"),
             dir: Some("/".to_owned()),
@@ -265,12 +266,12 @@ impl Client {
             .session
     }
 
-    pub async fn watch(&mut self, topic: Topic) {
+    pub(crate) async fn watch(&mut self, topic: Topic) {
         self.send(&ClientFrame::Watch { topic }).await;
     }
 
     /// Waits for a snapshot; returns its epoch and number.
-    pub async fn snapshot(&mut self, of: &Topic) -> (u64, u64) {
+    pub(crate) async fn snapshot(&mut self, of: &Topic) -> (u64, u64) {
         let frame = self
             .until(
                 "a snapshot",
@@ -284,14 +285,14 @@ impl Client {
     }
 }
 
-pub fn conversation(session: &SessionId) -> Topic {
+pub(crate) fn conversation(session: &SessionId) -> Topic {
     Topic::Conversation {
         session: session.clone(),
         conversation: ConversationId::ROOT,
     }
 }
 
-pub fn submit(session: &SessionId, text: &str) -> Call {
+pub(crate) fn submit(session: &SessionId, text: &str) -> Call {
     Call::Submit {
         session: session.clone(),
         conversation: ConversationId::ROOT,
@@ -302,7 +303,7 @@ pub fn submit(session: &SessionId, text: &str) -> Call {
 }
 
 /// Waits until something is so.
-pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) async fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let begun = std::time::Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < SOON, "never: {what}");

@@ -18,7 +18,7 @@ struct Fake {
     seq: u64,
 }
 
-pub fn run() {
+pub(crate) fn run() {
     let stdin = std::io::stdin();
     if rustix::net::sockopt::socket_type(stdin.as_fd()).is_err() {
         return;
@@ -57,7 +57,7 @@ impl Fake {
     }
 
     fn topic(&self) -> Topic {
-        super::conversation(&self.open().session)
+        crate::world::conversation(&self.open().session)
     }
 
     fn handle(&mut self, message: ToWorker) {
