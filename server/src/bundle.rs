@@ -128,7 +128,9 @@ mod tests {
         let text = r#"{"name":"ui","version":"1","abi":1,"sha256":"lie","bytes":9}"#;
         std::fs::write(folder.path().join(MANIFEST), text).expect("written");
         let source = BundleSource::find(Some(folder.path().into()), None, Path::new("/bin/x"));
-        let bundle = source.load().ok().expect("loads");
+        let Ok(bundle) = source.load() else {
+            panic!("it loads")
+        };
         assert_eq!(bundle.manifest.bytes, 3);
         assert_eq!(
             bundle.manifest.sha256,

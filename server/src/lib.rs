@@ -16,6 +16,8 @@ pub mod token;
 
 pub mod limiter;
 pub mod outbox;
+pub mod outlet;
+mod own_calls;
 pub mod server;
 pub mod switchboard;
 pub mod worker_process;

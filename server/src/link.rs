@@ -22,7 +22,8 @@ use crate::{
     answer::Failed,
     caller::Caller,
     outbox::{Next, Out},
-    server::{Outlet, Server, now_ms},
+    outlet::Outlet,
+    server::{Server, now_ms},
     switchboard::Input,
 };
 

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -12,15 +12,8 @@ use std::{
 };
 
 use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK};
-use porthole_protocol::{
-    Call, CallError, ErrorCode, ModelRef, RequestId, Role, SessionId, Who, replies,
-};
-use porthole_worker::{
-    model::Inventory,
-    wire::{ConnectionId, Open},
-};
-use serde::Serialize;
-use serde_json::value::RawValue;
+use porthole_protocol::{Role, SessionId, Who};
+use porthole_worker::wire::{ConnectionId, Open};
 use tokio::sync::{Notify, watch};
 
 use crate::{
@@ -30,9 +23,9 @@ use crate::{
     gate::Rules,
     key::ServerKey,
     limiter::Limiter,
-    outbox::{Lane, Next, Out, Outbox},
-    sessions::{self, Then},
-    switchboard::{Counts, Effect, Input, Switchboard, unknown_session},
+    outbox::{Lane, Out},
+    outlet::Outlet,
+    switchboard::{Counts, Effect, Input, Switchboard},
     token::{Token, random_id},
     worker_process::{self, WorkerHandle, WorkerProgram},
 };
@@ -80,36 +73,6 @@ pub struct Server {
     started: Instant,
     worker_ended: Notify,
     down: watch::Sender<bool>,
-}
-
-/// A connection's way out: what waits, and a bell for its writer.
-#[derive(Default)]
-pub struct Outlet {
-    outbox: Mutex<Outbox>,
-    bell: Notify,
-}
-
-impl Outlet {
-    /// Returns what to send next; waits until there is something.
-    pub async fn next(&self) -> Next {
-        loop {
-            match locked(&self.outbox).take() {
-                Next::Wait => {}
-                next => return next,
-            }
-            self.bell.notified().await;
-        }
-    }
-
-    fn push(&self, lane: Lane, out: Out) {
-        locked(&self.outbox).push(lane, out);
-        self.bell.notify_one();
-    }
-
-    fn finish(&self) {
-        locked(&self.outbox).finish();
-        self.bell.notify_one();
-    }
 }
 
 impl Server {
@@ -222,6 +185,17 @@ impl Server {
     /// Returns the counts, and for how long the server has been up.
     pub fn counts(&self) -> (Counts, Duration) {
         (locked(&self.board).counts(), self.started.elapsed())
+    }
+
+    /// Returns the data folder.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Returns a session as it is kept.
+    pub fn kept_session(&self, session: &SessionId) -> Option<Session> {
+        let board = locked(&self.board);
+        board.home().get(session).map(|line| line.session.clone())
     }
 
     /// Returns the origin that links name.
@@ -395,10 +369,7 @@ impl Server {
     }
 
     fn try_start_worker(self: &Arc<Self>, session: &SessionId) -> Result<(), String> {
-        let kept = locked(&self.board)
-            .home()
-            .get(session)
-            .map(|line| line.session.clone());
+        let kept = self.kept_session(session);
         let kept = kept.ok_or("there is no such session")?;
         let folder = self.session_folder(session);
         make_private(&folder).map_err(|e| e.to_string())?;
@@ -426,109 +397,9 @@ impl Server {
         Ok(())
     }
 
-    fn session_folder(&self, session: &SessionId) -> PathBuf {
+    /// Returns where a session keeps its things.
+    pub(crate) fn session_folder(&self, session: &SessionId) -> PathBuf {
         self.data.join("sessions").join(session.as_str())
-    }
-
-    fn serve(self: &Arc<Self>, connection: ConnectionId, id: u64, call: Call) {
-        if matches!(call, Call::Models {}) {
-            let server = self.clone();
-            tokio::spawn(async move {
-                let result = server.models().await;
-                server.handle(Input::Answered {
-                    connection,
-                    id,
-                    result,
-                });
-            });
-            return;
-        }
-        let result = match call {
-            Call::SessionCreate {
-                request,
-                dir,
-                title,
-                model,
-            } => self.create(&request, dir, title.as_deref(), model),
-            call => self.change(&call),
-        };
-        self.handle(Input::Answered {
-            connection,
-            id,
-            result,
-        });
-    }
-
-    fn create(
-        self: &Arc<Self>,
-        request: &RequestId,
-        dir: Option<String>,
-        title: Option<&str>,
-        model: Option<ModelRef>,
-    ) -> Result<Box<RawValue>, CallError> {
-        let made = self
-            .catalog()
-            .session_of_request(request)
-            .map_err(catalog_failed)?;
-        if let Some(session) = made {
-            return reply(&replies::Created { session });
-        }
-        let dir = checked_dir(dir)?;
-        let id = SessionId::parse(&random_id::<12>())
-            .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))?;
-        let session = sessions::create(id.clone(), dir, title, model, now_ms())?;
-        make_private(&self.session_folder(&id)).map_err(|error| {
-            CallError::new(
-                ErrorCode::Unavailable,
-                format!("cannot make the session's folder: {error}"),
-            )
-        })?;
-        self.catalog()
-            .add_session(&session, request)
-            .map_err(catalog_failed)?;
-        self.handle(Input::Kept(Box::new(session)));
-        reply(&replies::Created { session: id })
-    }
-
-    fn change(self: &Arc<Self>, call: &Call) -> Result<Box<RawValue>, CallError> {
-        let id = crate::permit::session_of(call).cloned();
-        let kept: Option<Session> = id.as_ref().and_then(|id| {
-            locked(&self.board)
-                .home()
-                .get(id)
-                .map(|line| line.session.clone())
-        });
-        let before = kept.ok_or_else(unknown_session)?;
-        let (session, then) = sessions::change(call, before.clone())?;
-        let id = session.id.clone();
-        if session != before {
-            self.catalog()
-                .save_session(&session)
-                .map_err(catalog_failed)?;
-            self.handle(Input::Kept(Box::new(session)));
-        }
-        match then {
-            Then::Nothing => {}
-            Then::Halt => self.handle(Input::Halt(id)),
-            Then::Retry => self.handle(Input::Retry(id)),
-        }
-        reply(&replies::Done {})
-    }
-
-    async fn models(&self) -> Result<Box<RawValue>, CallError> {
-        let inventory = Inventory::load(&self.data, |name| std::env::var(name).ok())
-            .await
-            .map_err(|error| {
-                CallError::new(ErrorCode::Invalid, error.to_string()).hint(format!(
-                    "correct `{}`",
-                    self.data.join("models.toml").display()
-                ))
-            })?;
-        reply(&replies::Models {
-            models: inventory.list(),
-            default: inventory.default_model(),
-            config_path: self.data.join("models.toml").display().to_string(),
-        })
     }
 }
 
@@ -566,43 +437,4 @@ fn machine_name() -> String {
         .nodename()
         .to_string_lossy()
         .into_owned()
-}
-
-fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
-    serde_json::value::to_raw_value(value)
-        .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))
-}
-
-fn catalog_failed(error: rusqlite::Error) -> CallError {
-    CallError::new(
-        ErrorCode::Unavailable,
-        format!("cannot write the catalog: {error}"),
-    )
-    .hint("is the disk full?")
-}
-
-fn checked_dir(dir: Option<String>) -> Result<String, CallError> {
-    let dir = match dir {
-        Some(dir) => PathBuf::from(dir),
-        None => directories::BaseDirs::new()
-            .map(|dirs| dirs.home_dir().to_owned())
-            .ok_or_else(|| CallError::new(ErrorCode::Invalid, "no home directory is known"))?,
-    };
-    if !dir.is_absolute() {
-        return Err(CallError::new(
-            ErrorCode::Invalid,
-            "the directory must be an absolute path",
-        ));
-    }
-    match std::fs::metadata(&dir) {
-        Ok(metadata) if metadata.is_dir() => Ok(dir.to_string_lossy().into_owned()),
-        Ok(_) => Err(CallError::new(
-            ErrorCode::Invalid,
-            format!("`{}` is no directory", dir.display()),
-        )),
-        Err(error) => Err(CallError::new(
-            ErrorCode::NotFound,
-            format!("cannot use the directory `{}`: {error}", dir.display()),
-        )),
-    }
 }

@@ -1,11 +1,12 @@
 //! Who is connected, who watches what, which worker lives, and where every message goes: a state machine that takes an
 //! input and returns effects. It opens no socket, starts no process, reads no clock and stores nothing.
 
+mod event;
 mod home;
 mod seats;
 mod workers;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::LinkControl;
@@ -13,9 +14,10 @@ use porthole_protocol::{
     Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
     SessionState, Topic, Who, encode, limits,
 };
-use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
 
+pub use event::{Effect, Input};
 pub use home::{Home, Line, unknown_session};
 
 use crate::{
@@ -25,152 +27,6 @@ use crate::{
 };
 use seats::Seats;
 use workers::Workers;
-
-/// Everything that can happen.
-#[derive(Debug)]
-pub enum Input {
-    /// The server started: interrupted work goes on.
-    Start,
-    /// Someone connected; `device` is the owner's device by which they were let in.
-    Opened {
-        /// The connection.
-        connection: ConnectionId,
-        /// Who.
-        who: Who,
-        /// The device.
-        device: Option<String>,
-    },
-    /// A connection is gone.
-    Closed {
-        /// The connection.
-        connection: ConnectionId,
-    },
-    /// A client's frame.
-    Frame {
-        /// The connection.
-        connection: ConnectionId,
-        /// The frame; `None`: it was none of this protocol.
-        frame: Option<ClientFrame>,
-    },
-    /// Everything is sent, and this topic had fallen behind.
-    Refresh {
-        /// The connection.
-        connection: ConnectionId,
-        /// The topic.
-        topic: Topic,
-    },
-    /// The server's own answer to a call.
-    Answered {
-        /// The connection.
-        connection: ConnectionId,
-        /// The client's id of the call.
-        id: u64,
-        /// The reply.
-        result: Result<Box<RawValue>, CallError>,
-    },
-    /// What is kept of a session is new or changed.
-    Kept(Box<Session>),
-    /// A session's failure is to be forgotten and its worker started.
-    Retry(SessionId),
-    /// A session's worker is to stop.
-    Halt(SessionId),
-    /// A worker said something.
-    Worker {
-        /// The session.
-        session: SessionId,
-        /// Which life.
-        generation: u64,
-        /// What.
-        message: Box<FromWorker>,
-        /// The frame that travels along.
-        body: Utf8Bytes,
-    },
-    /// A worker could not be started, or is gone.
-    WorkerGone {
-        /// The session.
-        session: SessionId,
-        /// Which life; `None`: it never lived.
-        generation: Option<u64>,
-        /// Why, for a person.
-        reason: String,
-        /// How long it lived.
-        lived: Duration,
-    },
-    /// A worker lives; it is told to open next.
-    WorkerBorn {
-        /// The session.
-        session: SessionId,
-        /// Which life.
-        generation: u64,
-    },
-    /// The waiting time before another start is over.
-    StartDue(SessionId),
-    /// A device may no longer.
-    SignedOut {
-        /// The device.
-        device: String,
-    },
-    /// There is another bundle.
-    BundleChanged {
-        /// Its hash.
-        sha256: String,
-    },
-    /// The server ends.
-    ShutDown,
-}
-
-/// What is to be done.
-#[derive(Debug)]
-pub enum Effect {
-    /// Queue a frame.
-    Send {
-        /// To whom.
-        connection: ConnectionId,
-        /// How it gives way.
-        lane: Lane,
-        /// The frame.
-        frame: Utf8Bytes,
-    },
-    /// Queue a word to the launcher.
-    Control {
-        /// To whom.
-        connection: ConnectionId,
-        /// What.
-        control: LinkControl,
-    },
-    /// Close once all that waits is sent.
-    Close {
-        /// Which.
-        connection: ConnectionId,
-    },
-    /// Answer a call that is the server's own.
-    Serve {
-        /// Whose.
-        connection: ConnectionId,
-        /// The client's id of it.
-        id: u64,
-        /// The call.
-        call: Call,
-    },
-    /// Start a worker.
-    Start(SessionId),
-    /// Say so after a while with [`Input::StartDue`].
-    StartLater {
-        /// Which.
-        session: SessionId,
-        /// After how long.
-        after: Duration,
-    },
-    /// Say something to a worker.
-    Tell {
-        /// Which.
-        session: SessionId,
-        /// What.
-        message: Box<ToWorker>,
-    },
-    /// Write what is kept of a session.
-    Save(Box<Session>),
-}
 
 /// The state of it all.
 #[derive(Debug)]
