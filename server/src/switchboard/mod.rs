@@ -6,6 +6,9 @@ mod home;
 mod seats;
 mod workers;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use axum::extract::ws::Utf8Bytes;
