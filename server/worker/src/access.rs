@@ -48,7 +48,10 @@ pub(crate) fn permit(who: &Who, method: Method, session: &SessionId) -> Result<(
         return Ok(());
     };
     if theirs != session {
-        return Err(CallError::new(ErrorCode::NotFound, "there is no such session"));
+        return Err(CallError::new(
+            ErrorCode::NotFound,
+            "there is no such session",
+        ));
     }
     let may = match need(method) {
         Need::Read => true,

@@ -106,7 +106,10 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         } => {
             at(own, &session, conversation)?;
             check_text("command", &command)?;
-            Ok(Ask::Change(Request::Shell { command, included }, Some(request)))
+            Ok(Ask::Change(
+                Request::Shell { command, included },
+                Some(request),
+            ))
         }
         Call::History {
             session,
@@ -149,7 +152,12 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
 }
 
 fn at(own: &SessionId, session: &SessionId, conversation: ConversationId) -> Result<(), CallError> {
-    let missing = |what: &str| Err(CallError::new(ErrorCode::NotFound, format!("there is no such {what}")));
+    let missing = |what: &str| {
+        Err(CallError::new(
+            ErrorCode::NotFound,
+            format!("there is no such {what}"),
+        ))
+    };
     if session != own {
         return missing("session");
     }
@@ -161,7 +169,10 @@ fn at(own: &SessionId, session: &SessionId, conversation: ConversationId) -> Res
 
 fn check_text(what: &str, text: &str) -> Result<(), CallError> {
     if text.trim().is_empty() {
-        return Err(CallError::new(ErrorCode::Invalid, format!("the {what} is empty")));
+        return Err(CallError::new(
+            ErrorCode::Invalid,
+            format!("the {what} is empty"),
+        ));
     }
     if text.len() > limits::SUBMISSION_BYTES {
         let kib = limits::SUBMISSION_BYTES >> 10;

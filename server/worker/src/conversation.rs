@@ -281,7 +281,9 @@ impl Conversation {
                 request,
                 mode,
                 text,
-            } => self.submit(&asked.author, request, mode, text, out).map(json),
+            } => self
+                .submit(&asked.author, request, mode, text, out)
+                .map(json),
             Request::Withdraw { submission } => {
                 self.withdraw(&asked.author, submission, out).map(json)
             }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
     pin::Pin,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use porthole_env::Environment;
@@ -23,6 +24,8 @@ pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Largest `AGENTS.md` that is read.
 const AGENTS_MD_BYTES: u64 = 32 << 10;
+/// How long a turn waits for it.
+const AGENTS_MD_WAIT: Duration = Duration::from_millis(500);
 
 /// Models and tools.
 pub(crate) enum Hands {
@@ -82,8 +85,8 @@ impl Real {
         }
     }
 
-    fn plan(&self, start: &ToolStart) -> Result<tool::Plan, ToolResult> {
-        let failed = |text: String| told(ToolOutcome::Failed, "not run", text);
+    fn plan(&self, start: &ToolStart) -> Result<tool::Plan, Box<ToolResult>> {
+        let failed = |text| Box::new(told(ToolOutcome::Failed, "not run", text));
         let plan = tool::plan(&start.tool, &start.arguments, &self.cwd)
             .map_err(|error| failed(error.to_string()))?;
         match &start.command {
@@ -200,7 +203,7 @@ impl Hands {
                     let context = real.context(line);
                     Box::pin(async move { tool::run(&plan, context).await })
                 }
-                Err(result) => Box::pin(async move { result }),
+                Err(result) => Box::pin(async move { *result }),
             },
             #[cfg(test)]
             Self::Scripted(script) => script.run(start, line),
@@ -224,8 +227,15 @@ impl Hands {
         match self {
             Self::Real(real) => {
                 let path = real.cwd.join("AGENTS.md");
-                let content = real.environment.read(&path, 0, AGENTS_MD_BYTES).await.ok()?;
-                let text = String::from_utf8_lossy(&content.bytes).into_owned();
+                let read = real.environment.read(&path, 0, AGENTS_MD_BYTES);
+                let content = tokio::time::timeout(AGENTS_MD_WAIT, read)
+                    .await
+                    .ok()?
+                    .ok()?;
+                let mut text = String::from_utf8_lossy(&content.bytes).into_owned();
+                if content.stat.size > AGENTS_MD_BYTES {
+                    text.push_str("\n(The rest is left out: the file is too long.)");
+                }
                 (!text.trim().is_empty()).then_some(text)
             }
             #[cfg(test)]
@@ -251,8 +261,10 @@ impl Hands {
 fn missing(model: &ModelRef, complaint: Option<String>) -> ModelError {
     ModelError {
         kind: ModelErrorKind::Key,
-        message: complaint.unwrap_or_else(|| format!("the model `{model}` is not configured any more")),
-        hint: "choose another with `/model`, or put it back into `models.toml` and send again".to_owned(),
+        message: complaint
+            .unwrap_or_else(|| format!("the model `{model}` is not configured any more")),
+        hint: "choose another with `/model`, or put it back into `models.toml` and send again"
+            .to_owned(),
         retryable: false,
         retry_after: None,
         partial: Box::default(),

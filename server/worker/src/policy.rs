@@ -74,7 +74,11 @@ mod tests {
             (Policy::ReadOnly, &edit, refuse),
             (Policy::ReadOnly, &run, refuse),
         ] {
-            assert_eq!(decide(policy, effect, &none, "k"), verdict, "{policy:?} {effect:?}");
+            assert_eq!(
+                decide(policy, effect, &none, "k"),
+                verdict,
+                "{policy:?} {effect:?}"
+            );
         }
     }
 
@@ -91,7 +95,11 @@ mod tests {
             ("LS", Verdict::Ask),
         ] {
             let key = key("shell", "ls", &effect(command));
-            assert_eq!(decide(Policy::Ask, &effect(command), &allowed, &key), verdict, "{command}");
+            assert_eq!(
+                decide(Policy::Ask, &effect(command), &allowed, &key),
+                verdict,
+                "{command}"
+            );
         }
     }
 }

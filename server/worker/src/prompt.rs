@@ -213,7 +213,9 @@ fn shell_text(command: &str, detail: &ToolDetail) -> String {
         0 => String::new(),
         bytes => format!(" (the first {bytes} bytes are left out)"),
     };
-    format!("I ran this command in the working directory:\n{command}\n\nIts output{cut}, {end}:\n{tail}")
+    format!(
+        "I ran this command in the working directory:\n{command}\n\nIts output{cut}, {end}:\n{tail}"
+    )
 }
 
 /// What the instructions tell of where the agent works.

@@ -7,7 +7,7 @@ use porthole_protocol::{
 };
 
 use crate::{
-    conversation::{Conversation, Out},
+    conversation::{Conversation, Out, Planned},
     policy,
     record::{QuestionRow, Record},
     tool::ToolEffect,
@@ -20,7 +20,9 @@ const SETTLED_KEPT: usize = 64;
 impl Conversation {
     /// Asks, now that it is known what there is to show.
     pub(crate) fn previewed(&mut self, call: &CallId, detail: ToolDetail, out: &mut Out) {
-        let Some(at) = self.position(call) else { return };
+        let Some(at) = self.position(call) else {
+            return;
+        };
         let Some(turn) = &mut self.turn else { return };
         let live = &mut turn.calls[at];
         let (Phase::Previewing, Ok(planned)) = (&live.phase, &live.planned) else {
@@ -32,7 +34,7 @@ impl Conversation {
                 id: self.counters.question(),
                 call: call.clone(),
                 tool: live.row.tool.clone(),
-                subject: planned.subject.clone(),
+                subject: exactly(planned),
                 detail,
                 at_ms: out.now_ms,
                 state: QuestionState::Open,
@@ -115,10 +117,13 @@ impl Conversation {
 
     fn asking(&self, id: QuestionId) -> Option<(usize, QuestionRow)> {
         let calls = &self.turn.as_ref()?.calls;
-        calls.iter().enumerate().find_map(|(at, call)| match &call.phase {
-            Phase::Asking(row) if row.question.id == id => Some((at, (**row).clone())),
-            _ => None,
-        })
+        calls
+            .iter()
+            .enumerate()
+            .find_map(|(at, call)| match &call.phase {
+                Phase::Asking(row) if row.question.id == id => Some((at, (**row).clone())),
+                _ => None,
+            })
     }
 
     fn check_edit(&self, at: usize, command: &str) -> Result<(), CallError> {
@@ -164,6 +169,14 @@ impl Conversation {
             out.record(Record::Allowed(key.clone()));
             self.allowed.insert(key);
         }
+    }
+}
+
+/// Returns what a question is about: a command in full, however many lines it has.
+fn exactly(planned: &Planned) -> String {
+    match &planned.effect {
+        ToolEffect::Executes { command } => command.clone(),
+        ToolEffect::Edits { .. } | ToolEffect::Reads => planned.subject.clone(),
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use porthole_protocol::{
-    Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, ToolOutcome,
-};
+use porthole_protocol::{Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, ToolOutcome};
 use serde_json::Value;
 
 use crate::{
@@ -75,9 +73,9 @@ impl Conversation {
     }
 
     fn interrupted_call(&self, row: CallRow, questions: &[QuestionRow]) -> crate::turn::LiveCall {
-        let open = questions.iter().rfind(|q| {
-            q.question.call == row.call && q.question.state == QuestionState::Open
-        });
+        let open = questions
+            .iter()
+            .rfind(|q| q.question.call == row.call && q.question.state == QuestionState::Open);
         let mut call = self.live(row);
         call.phase = match (call.row.stage, open) {
             (CallStage::Queued, Some(question)) => Phase::Asking(Box::new(question.clone())),
@@ -110,7 +108,11 @@ impl Conversation {
         turn.stage = Stage::Tools;
         // In a turn that was told to stop only these are left: the stop settled all others in its own commit.
         for at in 0..turn.calls.len() {
-            if self.turn.as_ref().is_some_and(|turn| turn.calls[at].phase == Phase::Running) {
+            if self
+                .turn
+                .as_ref()
+                .is_some_and(|turn| turn.calls[at].phase == Phase::Running)
+            {
                 self.settle(at, interrupted(), out);
             }
         }
@@ -119,18 +121,28 @@ impl Conversation {
 }
 
 fn interrupted() -> ToolResult {
-    told(ToolOutcome::Interrupted, "interrupted", INTERRUPTED.to_owned())
+    told(
+        ToolOutcome::Interrupted,
+        "interrupted",
+        INTERRUPTED.to_owned(),
+    )
 }
 
 /// Returns the arguments of a call: they are in its answer.
 fn arguments(
-    active: &[(porthole_protocol::Entry, Option<Vec<crate::model::AnswerBlock>>)],
+    active: &[(
+        porthole_protocol::Entry,
+        Option<Vec<crate::model::AnswerBlock>>,
+    )],
     id: &CallId,
 ) -> Option<Value> {
-    let answers = active.iter().rev().filter_map(|(entry, _)| match &entry.body {
-        EntryBody::Answer { blocks, .. } => Some(blocks),
-        _ => None,
-    });
+    let answers = active
+        .iter()
+        .rev()
+        .filter_map(|(entry, _)| match &entry.body {
+            EntryBody::Answer { blocks, .. } => Some(blocks),
+            _ => None,
+        });
     let arguments = answers.flatten().find_map(|block| match block {
         Block::ToolCall {
             call, arguments, ..

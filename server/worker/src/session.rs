@@ -147,7 +147,10 @@ struct Timers {
 
 impl Timers {
     fn next(self) -> Option<Instant> {
-        [self.grow, self.retry, self.idle].into_iter().flatten().min()
+        [self.grow, self.retry, self.idle]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }
 
@@ -248,6 +251,10 @@ impl Session {
     /// Runs until the server stops it or is gone.
     pub(crate) async fn run(mut self, mut reader: Reader) -> Result<(), RunError> {
         let result = loop {
+            #[cfg(test)]
+            if matches!(self.live, Err(StoreError::Crash)) {
+                return Ok(());
+            }
             match self.wait(&mut reader).await {
                 Woken::Message(Ok(None | Some(ToWorker::Stop))) => break Ok(()),
                 Woken::Message(Ok(Some(message))) => self.message(message).await,
@@ -256,10 +263,6 @@ impl Session {
                 Woken::Progress(output) => self.progress(output).await,
                 Woken::Pieces(pieces) => self.pieces(&pieces).await,
                 Woken::Timer => self.timer().await,
-            }
-            #[cfg(test)]
-            if matches!(self.live, Err(StoreError::Crash)) {
-                return Ok(());
             }
         };
         self.close().await;

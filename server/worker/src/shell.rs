@@ -33,7 +33,8 @@ impl Conversation {
             return Err(CallError::new(ErrorCode::Busy, message).hint("wait for one, or stop them"));
         }
         let id = self.counters.submission();
-        let run = RunId::parse(&format!("sh-{id}")).expect("letters, digits and a hyphen, and short");
+        let run =
+            RunId::parse(&format!("sh-{id}")).expect("letters, digits and a hyphen, and short");
         let row = ShellRow {
             id,
             turn: self.counters.turn(),

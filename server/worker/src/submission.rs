@@ -14,6 +14,8 @@ use crate::{
     turn::LiveTurn,
 };
 
+/// Bytes of the texts that wait, so that all of them fit into what watchers are shown.
+const QUEUED_BYTES: usize = 2 * limits::SUBMISSION_BYTES;
 /// Longest suggested title, in characters.
 const TITLE_CHARS: usize = 60;
 
@@ -28,6 +30,12 @@ impl Conversation {
     ) -> Result<replies::Submitted, CallError> {
         if self.queue.len() >= limits::QUEUED_SUBMISSIONS {
             let message = format!("{} messages wait here already", self.queue.len());
+            return Err(CallError::new(ErrorCode::Busy, message)
+                .hint("take one back, or wait until the turn has ended"));
+        }
+        let bytes: usize = self.queue.iter().map(|s| s.text.len()).sum();
+        if bytes + text.len() > QUEUED_BYTES {
+            let message = "the messages that wait here are too large together";
             return Err(CallError::new(ErrorCode::Busy, message)
                 .hint("take one back, or wait until the turn has ended"));
         }
@@ -100,9 +108,7 @@ impl Conversation {
 
     /// Takes the steers that wait out of the queue.
     pub(crate) fn steers(&mut self) -> Vec<SubmissionRow> {
-        self.queue
-            .extract_if(.., |s| s.is_steer())
-            .collect()
+        self.queue.extract_if(.., |s| s.is_steer()).collect()
     }
 
     /// Makes a submission an entry of a turn.

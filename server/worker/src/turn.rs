@@ -2,8 +2,8 @@
 //! as it ends. How questions are asked, and how a turn is taken up after a crash, is next door.
 
 use porthole_protocol::{
-    Author, AuthorKind, Block, CallId, EntryBody, OpenAnswer, QuestionState, RunOutput,
-    ToolDetail, ToolOutcome, TurnId,
+    Author, AuthorKind, Block, CallId, EntryBody, OpenAnswer, QuestionState, RunOutput, ToolDetail,
+    ToolOutcome, TurnId,
 };
 
 use crate::{
@@ -17,7 +17,8 @@ use crate::{
 /// Calls that only read, at most so many at a time.
 const READS_AT_ONCE: usize = 4;
 /// Told to the model where its arguments were no JSON.
-const NOT_JSON: &str = "The arguments of this call were not valid JSON, so it did not run. Make the call again.";
+const NOT_JSON: &str =
+    "The arguments of this call were not valid JSON, so it did not run. Make the call again.";
 /// Told to the model of a call that had not begun when the turn was stopped.
 const CANCELLED: &str = "Cancelled: a person stopped the turn before this call ran.";
 
@@ -389,7 +390,11 @@ impl Conversation {
         let body = EntryBody::ToolResult {
             call: call.row.call.clone(),
             tool: call.row.tool.clone(),
-            subject: call.row.command.clone().unwrap_or_else(|| call.row.subject.clone()),
+            subject: call
+                .row
+                .command
+                .clone()
+                .unwrap_or_else(|| call.row.subject.clone()),
             outcome: result.outcome,
             summary: result.summary,
             text: result.text,
@@ -405,7 +410,9 @@ impl Conversation {
     }
 
     pub(crate) fn tool_done(&mut self, call: &CallId, mut result: ToolResult, out: &mut Out) {
-        let Some(at) = self.position(call) else { return };
+        let Some(at) = self.position(call) else {
+            return;
+        };
         let running = self.turn.as_ref().and_then(|turn| turn.calls.get(at));
         let Some(running) = running.filter(|call| call.phase == Phase::Running) else {
             return;
@@ -444,7 +451,13 @@ impl Conversation {
         let id = turn.row.id;
         self.keep_partial(error.partial.as_ref(), out);
         let (text, hint) = self.failure(error);
-        self.add(porthole(), Some(id), EntryBody::Error { text, hint }, None, out);
+        self.add(
+            porthole(),
+            Some(id),
+            EntryBody::Error { text, hint },
+            None,
+            out,
+        );
         self.answered = true;
         self.pause(out);
         self.end_turn(out);
@@ -480,7 +493,12 @@ impl Conversation {
             }
             AnswerBlock::ToolCall { .. } => false,
         };
-        let mut blocks: Vec<_> = partial.blocks.iter().filter(|b| readable(b)).cloned().collect();
+        let mut blocks: Vec<_> = partial
+            .blocks
+            .iter()
+            .filter(|b| readable(b))
+            .cloned()
+            .collect();
         if blocks.is_empty() {
             blocks.push(AnswerBlock::Thinking {
                 text: open.thinking,
@@ -563,7 +581,10 @@ impl Conversation {
             return;
         }
         let calls = self.turn.iter_mut().flat_map(|turn| &mut turn.calls);
-        if let Some(call) = calls.into_iter().find(|c| c.row.call.as_str() == run.as_str()) {
+        if let Some(call) = calls
+            .into_iter()
+            .find(|c| c.row.call.as_str() == run.as_str())
+        {
             call.output = Some(output);
         }
     }

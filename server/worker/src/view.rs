@@ -259,7 +259,16 @@ fn activity(turn: &Turn) -> String {
 
 /// Returns a text as one short line.
 fn one_line(text: &str) -> String {
-    let line: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
-    if line.len() < text.len() { line + "…" } else { line }
+    let line: String = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(80)
+        .collect();
+    if line.len() < text.len() {
+        line + "…"
+    } else {
+        line
+    }
 }
-

@@ -6,6 +6,7 @@ use std::{
 };
 
 use porthole_worker::model::debug_stream;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn cases() -> PathBuf {
@@ -280,5 +281,67 @@ fn an_error_event_in_a_responses_stream_is_read_in_both_forms() {
         );
         assert_eq!(decoded["error"]["kind"], "context_overflow");
         assert_eq!(decoded["error"]["message"], "too long");
+    }
+}
+
+#[test]
+fn items_of_a_responses_stream_are_told_apart_though_their_places_or_ids_are_mixed_up() {
+    let call = |event: &str, place: u64, id: &str, item: &str, name: &str| {
+        json!({"type": format!("response.output_item.{event}"), "output_index": place, "item":
+            {"type": "function_call", "id": id, "call_id": item, "name": name, "arguments": ""}})
+    };
+    let delta = |place: u64, id: &str, text: &str| json!({"type": "response.function_call_arguments.delta", "output_index": place, "item_id": id, "delta": text});
+    let end = json!({"type": "response.completed", "response": {"status": "completed"}});
+    let one_place = [
+        call("added", 0, "f1", "c1", "a"),
+        delta(0, "f1", "{\"x\":"),
+        delta(0, "f1", "1}"),
+        call("added", 0, "f2", "c2", "b"),
+        delta(0, "f2", "{\"y\":2}"),
+        call("done", 0, "f2", "c2", "b"),
+        end.clone(),
+    ];
+    let changing_ids = [
+        call("added", 0, "f1", "c1", "a"),
+        delta(0, "q", "{\"x\":"),
+        delta(0, "r", "1}"),
+        call("added", 1, "f2", "c2", "b"),
+        delta(1, "s", "{\"y\":2}"),
+        call("done", 1, "t", "c2", "b"),
+        end,
+    ];
+    for events in [one_place, changing_ids] {
+        let body: String = events
+            .iter()
+            .map(|event| format!("data: {event}\n\n"))
+            .collect();
+        let tools = decode("responses", body.as_bytes())["tools"].clone();
+        let expected = json!([
+            {"id": "c1", "name": "a", "arguments": {"x": 1}},
+            {"id": "c2", "name": "b", "arguments": {"y": 2}},
+        ]);
+        assert_eq!(tools, expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_body_is_decoded_to_something_and_the_same_in_every_cut(
+        case in 0usize..28,
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        gone in any::<prop::sample::Index>(),
+        length in 0usize..60,
+    ) {
+        let (_, api, mut body, _) = each_case().swap_remove(case);
+        for (at, byte) in damage {
+            let at = at.index(body.len());
+            body[at] = byte;
+        }
+        let start = gone.index(body.len());
+        let end = (start + length).min(body.len());
+        body.drain(start..end);
+        let whole = decode(api, &body[..]);
+        prop_assert_eq!(&whole, &decode(api, Cut::bytes(&body)));
+        prop_assert_eq!(whole["outcome"] == "complete", whole["error"].is_null());
     }
 }

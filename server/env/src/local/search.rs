@@ -66,10 +66,20 @@ fn matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvError> {
     if query.pattern.is_empty() {
         return Err(EnvError::new(ErrorKind::Invalid, "the pattern is empty"));
     }
+    if !query.literal {
+        // By itself first: the builder wraps it, and would name places in what nobody wrote.
+        regex_syntax::ParserBuilder::new()
+            .utf8(false)
+            .build()
+            .parse(&query.pattern)
+            .map_err(|error| EnvError::new(ErrorKind::Invalid, error.to_string()))?;
+    }
     RegexMatcherBuilder::new()
         .fixed_strings(query.literal)
         .case_insensitive(query.ignore_case)
+        // `$` also matches before a CRLF; lines still end at LF, or empty ones would not be found.
         .crlf(true)
+        .line_terminator(Some(b'\n'))
         .build(&query.pattern)
         .map_err(|error| EnvError::new(ErrorKind::Invalid, error.to_string()))
 }
@@ -86,7 +96,6 @@ impl<'a> Search<'a> {
     fn new(matcher: &'a RegexMatcher, limit: usize, dropped: &'a AtomicBool) -> Self {
         let searcher = SearcherBuilder::new()
             .line_number(true)
-            .line_terminator(grep_matcher::LineTerminator::crlf())
             .binary_detection(BinaryDetection::convert(0))
             .heap_limit(Some(LINE_BYTES))
             .build();

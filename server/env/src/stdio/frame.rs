@@ -167,3 +167,75 @@ async fn part(stream: &mut (impl AsyncRead + Unpin), len: usize) -> Result<Vec<u
 fn cut() -> FrameError {
     FrameError::Broken(std::io::ErrorKind::UnexpectedEof.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(T, Vec<u8>)>, FrameError> {
+        let mut stream = bytes;
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(next(&mut stream))
+    }
+
+    #[test]
+    fn a_frame_comes_whole_or_not_at_all() {
+        let request = Request::Write {
+            id: 7,
+            path: "/a\n".into(),
+            expect: Expect::Version(u64::MAX),
+        };
+        let bytes = encode(&request, b"body").expect("encodes");
+        let whole = decode::<Request>(&bytes).expect("decodes");
+        assert_eq!(whole, Some((request, b"body".to_vec())));
+        assert!(matches!(decode::<Request>(&[]), Ok(None)));
+        for end in 1..bytes.len() {
+            let cut = decode::<Request>(&bytes[..end]);
+            assert!(matches!(cut, Err(FrameError::Broken(_))), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_length_over_the_limit_is_refused_before_it_arrives() {
+        for lengths in [[u32::MAX, 0], [0, u32::MAX]] {
+            let bytes = lengths.map(u32::to_le_bytes).concat();
+            let refused = decode::<Request>(&bytes);
+            assert!(matches!(refused, Err(FrameError::TooLarge)), "{lengths:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_frame_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode::<Request>(&bytes);
+        }
+
+        #[test]
+        fn any_head_is_a_request_or_an_error(head in ".{0,200}", body in prop::collection::vec(any::<u8>(), 0..50)) {
+            let lengths = [head.len(), body.len()].map(|len| u32::try_from(len).unwrap_or(0).to_le_bytes()).concat();
+            let bytes = [lengths.as_slice(), head.as_bytes(), &body].concat();
+            let refused = matches!(decode::<Request>(&bytes), Err(FrameError::Malformed));
+            prop_assert!(refused, "a random head became a request");
+        }
+
+        #[test]
+        fn any_path_and_variable_travels_as_it_is(
+            path in prop::collection::vec(1..=255_u8, 1..40),
+            value in prop::collection::vec(1..=255_u8, 0..40),
+        ) {
+            use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+            let request = Request::Exec {
+                id: 1,
+                command: Command {
+                    line: "x".to_owned(),
+                    cwd: OsString::from_vec(path).into(),
+                    variables: vec![("A".into(), OsString::from_vec(value))],
+                    timeout: std::time::Duration::from_millis(1_500),
+                },
+            };
+            let bytes = encode(&request, &[]).expect("encodes");
+            prop_assert_eq!(decode(&bytes).expect("decodes"), Some((request, Vec::new())));
+        }
+    }
+}

@@ -73,7 +73,7 @@ const OVERFLOW: [&[&str]; 14] = [
 fn says_overflow(message: &str) -> bool {
     let message = message.to_lowercase();
     let said = |words: &&[&str]| words.iter().all(|word| message.contains(word));
-    OVERFLOW.iter().any(|words| said(words))
+    OVERFLOW.iter().any(said)
 }
 
 /// Returns the failure that the provider told of, within a stream (`status` 200) or by an HTTP status.

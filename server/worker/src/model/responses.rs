@@ -18,18 +18,12 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Decoder {
     answer: Answer,
-    /// Where the part of each item is, by the id that deltas name it with.
-    items: HashMap<String, Item>,
+    /// Where the part of each item is, by its id and by its place in the output: servers leave out or mix up either.
+    items: HashMap<String, usize>,
+    /// Which part of its summary came last, by where the thought is.
+    summaries: HashMap<usize, u64>,
     end: End,
     salt: String,
-}
-
-/// An item of the output.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    at: usize,
-    /// Which part of its summary came last.
-    summary: u64,
 }
 
 impl Decoder {
@@ -38,6 +32,7 @@ impl Decoder {
         Self {
             answer: Answer::default(),
             items: HashMap::new(),
+            summaries: HashMap::new(),
             end: End::Open,
             salt: salt.to_owned(),
         }
@@ -89,12 +84,15 @@ impl Decoder {
 
     /// Returns where the part of the item is; one that was not announced is started as `part`.
     fn place(&mut self, incoming: &Incoming, part: Part) -> usize {
-        let key = incoming.item_key();
-        if let Some(item) = self.items.get(&key) {
-            return item.at;
-        }
+        let known = incoming
+            .keys()
+            .find_map(|key| self.items.get(&key).copied());
+        known.unwrap_or_else(|| self.start(incoming, part))
+    }
+
+    fn start(&mut self, incoming: &Incoming, part: Part) -> usize {
         let at = self.answer.push(part);
-        self.items.insert(key, Item { at, summary: 0 });
+        self.items.extend(incoming.keys().map(|key| (key, at)));
         at
     }
 
@@ -102,17 +100,13 @@ impl Decoder {
         let Some(item) = &incoming.item else {
             return Step::Ignored;
         };
-        match item.start() {
-            Some(part) => {
-                self.place(&incoming, part);
-                if let Some(text) = item.arguments.as_deref() {
-                    let at = self.place(&incoming, Part::thought());
-                    self.answer.append(at, text, out);
-                }
-                Step::Took
-            }
-            None => Step::Ignored,
-        }
+        let Some(part) = item.start() else {
+            return Step::Ignored;
+        };
+        let at = self.start(&incoming, part);
+        let arguments = item.arguments.as_deref();
+        self.answer.append(at, arguments.unwrap_or_default(), out);
+        Step::Took
     }
 
     fn text(&mut self, incoming: Incoming, out: &mut Vec<Piece>) -> Step {
@@ -125,8 +119,7 @@ impl Decoder {
     fn thought(&mut self, incoming: Incoming, out: &mut Vec<Piece>) -> Step {
         let at = self.place(&incoming, Part::thought());
         let part = incoming.summary_index.unwrap_or(0);
-        let item = self.items.get_mut(&incoming.item_key());
-        let before = item.map_or(0, |item| std::mem::replace(&mut item.summary, part));
+        let before = self.summaries.insert(at, part).unwrap_or(0);
         if part > before {
             self.answer.append(at, "\n\n", out);
         }
@@ -187,7 +180,8 @@ impl Decoder {
             }
         }
         let reason = response.incomplete_details.and_then(|d| d.reason);
-        self.answer.stop = reason.or(response.status);
+        let whole = || "completed".to_owned();
+        self.answer.stop = Some(reason.or(response.status).unwrap_or_else(whole));
         self.answer.usage = response.usage.map(Usage::from);
         self.end = End::Whole;
         Step::Ended
@@ -263,16 +257,13 @@ impl Incoming {
         }
     }
 
-    /// Returns what names the item: its place in the output, else its id.
-    fn item_key(&self) -> String {
-        match self.output_index {
-            Some(index) => format!("#{index}"),
-            None => self
-                .item_id
-                .clone()
-                .or_else(|| self.item.as_ref()?.text_of("id"))
-                .unwrap_or_default(),
-        }
+    /// Returns what names the item: its id, and its place in the output.
+    fn keys(&self) -> impl Iterator<Item = String> {
+        let of_item = || self.item.as_ref()?.text_of("id");
+        let id = self.item_id.clone().or_else(of_item);
+        let id = id.filter(|id| !id.is_empty()).map(|id| format!("id {id}"));
+        let place = self.output_index.map(|index| format!("place {index}"));
+        id.into_iter().chain(place)
     }
 }
 

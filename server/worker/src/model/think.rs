@@ -2,6 +2,8 @@
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
+/// Most bytes to hold back before the answer; blanks that go on longer are the answer.
+const MOST_HELD: usize = 256;
 
 /// What a stretch of the stream is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +86,7 @@ impl Splitter {
             *self = Self::Inside(String::new());
             return rest;
         }
-        if OPEN.starts_with(seen) {
+        if OPEN.starts_with(seen) && all.len() < MOST_HELD {
             *self = Self::Start(all);
             return String::new();
         }

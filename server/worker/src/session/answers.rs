@@ -3,11 +3,9 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use porthole_protocol::{
-    Call, CallError, ErrorCode, ModelInfo, ModelRef, RequestId, Who, replies,
-};
+use porthole_protocol::{Call, CallError, ErrorCode, ModelInfo, ModelRef, RequestId, Who, replies};
 
-use super::Session;
+use super::{Session, display::fitting};
 use crate::{
     access,
     calls::{self, Ask, OutputRange},
@@ -49,7 +47,7 @@ impl Session {
                 let page = self.store.page(before, limit).await;
                 let reply = page.map_err(|error| error.to_call_error()).map(|page| {
                     json(&replies::History {
-                        entries: page.entries,
+                        entries: page.entries.into_iter().map(fitting).collect(),
                         has_older: page.has_older,
                     })
                 });
@@ -110,7 +108,10 @@ impl Session {
         let missing = || CallError::new(ErrorCode::NotFound, "there is no output of that run");
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => missing(),
-            _ => CallError::new(ErrorCode::Unavailable, format!("the output cannot be read: {error}")),
+            _ => CallError::new(
+                ErrorCode::Unavailable,
+                format!("the output cannot be read: {error}"),
+            ),
         };
         let mut file = std::fs::File::open(path).map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
@@ -119,7 +120,9 @@ impl Session {
         }
         if range.generation != GENERATION {
             let message = "that output was replaced by another";
-            return Err(CallError::new(ErrorCode::Conflict, message).hint("read it again from the row"));
+            return Err(
+                CallError::new(ErrorCode::Conflict, message).hint("read it again from the row")
+            );
         }
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(range.from)).map_err(failed)?;
@@ -136,7 +139,7 @@ impl Session {
 }
 
 /// The generation of a run's output: it is only ever appended to, so there is one.
-const GENERATION: u32 = 1;
+const GENERATION: u32 = 0;
 
 fn json(reply: &impl serde::Serialize) -> String {
     serde_json::to_string(reply).expect("replies are plain data")

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use porthole_protocol::{
     CallError, ConversationDelta, ConversationInfo, ConversationState, Entry, EntryBody, ErrorCode,
-    Method, ServerFrame, SessionState, TopicDelta, TopicState, Topic, Who, limits,
+    Method, ServerFrame, SessionState, Topic, TopicDelta, TopicState, Who, limits,
 };
 use tokio::time::Instant;
 
@@ -89,7 +89,10 @@ impl Session {
     async fn snapshot(&mut self, who: &Who, topic: &Topic) -> Result<ConversationState, CallError> {
         access::permit(who, Method::History, &self.open.session)?;
         if *topic != self.topic {
-            return Err(CallError::new(ErrorCode::NotFound, "there is no such conversation"));
+            return Err(CallError::new(
+                ErrorCode::NotFound,
+                "there is no such conversation",
+            ));
         }
         // Those who watch already are shown first what this snapshot would otherwise leave out of their deltas.
         self.branch = place::branch(&self.open.dir);
@@ -207,7 +210,7 @@ impl Session {
 }
 
 /// Returns the entry, or one that says that it is too large to show.
-fn fitting(entry: Entry) -> Entry {
+pub(super) fn fitting(entry: Entry) -> Entry {
     let rough = match &entry.body {
         EntryBody::Answer { blocks, .. } => serde_json::to_string(blocks).map_or(0, |t| t.len()),
         EntryBody::ToolResult { text, .. } | EntryBody::Message { text, .. } => text.len(),

@@ -1,20 +1,26 @@
 //! Performing effects, one after the other: nothing that follows a commit happens before it is on disk.
 
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
-use porthole_protocol::{CallError, Entry, RunId, ServerFrame};
+use futures_util::FutureExt;
+use porthole_protocol::{CallError, Entry, RunId, ServerFrame, ToolDetail, ToolOutcome};
 use serde_json::value::RawValue;
-use tokio::{sync::{mpsc, watch}, time::Instant};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 
 use super::{ModelTask, RunTask, Session, events::Event, now_ms};
 use crate::{
     conversation::{Effect, Ticket, ToolStart},
     hands::{Line, Work},
-    model::Prompt,
+    model::{ModelError, ModelErrorKind, Prompt},
     place,
     prompt::{self, Surroundings},
     record::Record,
     store::StoreError,
+    tool::ToolResult,
+    turn::told,
     wire::FromWorker,
 };
 
@@ -95,7 +101,13 @@ impl Session {
             date: place::date(now_ms()),
             agents_md: self.hands.agents_md().await,
         };
-        let Ok(conversation) = &self.live else { return };
+        let Ok(conversation) = &mut self.live else {
+            return;
+        };
+        if self.hands.info(&conversation.row.model).is_none() {
+            self.hands.reload().await;
+        }
+        conversation.model = self.hands.info(&conversation.row.model);
         let Some(turn) = &conversation.turn else {
             return;
         };
@@ -106,14 +118,11 @@ impl Session {
             thinking: conversation.row.thinking,
         };
         self.overhead = overhead(&prompt);
-        if self.hands.info(&conversation.row.model).is_none() {
-            self.hands.reload().await;
-        }
         let (send, pieces) = mpsc::unbounded_channel();
         let work = self.hands.request(&conversation.row.model, prompt, send);
         let events = self.events.clone();
         let task = tokio::spawn(async move {
-            let result = work.await;
+            let result = unbroken(work, || Err(broken_model())).await;
             // Nobody listens only where the session is closing.
             let _ = events.send(Event::Model(request, result));
         });
@@ -138,7 +147,7 @@ impl Session {
         let (line, stop) = self.line(name);
         let work = self.hands.preview(start, line);
         let done = move |detail| Event::Previewed(call, detail);
-        self.spawn(stop, work, done);
+        self.spawn(stop, work, || ToolDetail::Text, done);
     }
 
     fn start_tool(&mut self, start: ToolStart) {
@@ -147,14 +156,14 @@ impl Session {
         let (line, stop) = self.line(name);
         let work = self.hands.run(start, line);
         let done = move |result| Event::Tool(call, result);
-        self.spawn(stop, work, done);
+        self.spawn(stop, work, broken_tool, done);
     }
 
     fn start_shell(&mut self, run: RunId, command: String) {
         let (line, stop) = self.line(run.clone());
         let work = self.hands.shell(command, line);
         let done = move |result| Event::Shell(run, result);
-        self.spawn(stop, work, done);
+        self.spawn(stop, work, broken_tool, done);
     }
 
     fn line(&self, run: RunId) -> (Line, (String, watch::Sender<bool>)) {
@@ -172,11 +181,12 @@ impl Session {
         &mut self,
         (name, stop): (String, watch::Sender<bool>),
         work: Work<T>,
+        broken: fn() -> T,
         done: impl FnOnce(T) -> Event + Send + 'static,
     ) {
         let events = self.events.clone();
         let task = tokio::spawn(async move {
-            let result = work.await;
+            let result = unbroken(work, broken).await;
             // Nobody listens only where the session is closing.
             let _ = events.send(done(result));
         });
@@ -187,6 +197,31 @@ impl Session {
         for run in self.runs.values() {
             run.stop.send_replace(true);
         }
+    }
+}
+
+/// Does the work; a fault in it ends that work alone, and the turn is told.
+async fn unbroken<T>(work: Work<T>, broken: fn() -> T) -> T {
+    let result = AssertUnwindSafe(work).catch_unwind().await;
+    result.unwrap_or_else(|_| {
+        tracing::error!("work beside the engine panicked");
+        broken()
+    })
+}
+
+fn broken_tool() -> ToolResult {
+    let text = "Porthole itself failed while this ran. It may have had its effect in part; look before you go on.";
+    told(ToolOutcome::Failed, "a fault of Porthole", text.to_owned())
+}
+
+fn broken_model() -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::UnexpectedResponse,
+        message: "Porthole itself failed while it read the answer".to_owned(),
+        hint: "send again; `portholed logs` tells more".to_owned(),
+        retryable: false,
+        retry_after: None,
+        partial: Box::default(),
     }
 }
 
@@ -203,9 +238,10 @@ fn run_name(start: &ToolStart) -> Option<RunId> {
 }
 
 fn overhead(prompt: &Prompt) -> u64 {
-    let tools = prompt.tools.iter().map(|tool| {
-        tool.name.len() + tool.description.len() + tool.schema.to_string().len()
-    });
+    let tools = prompt
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
     (prompt.system.len() + tools.sum::<usize>()) as u64
 }
 

@@ -171,6 +171,16 @@ impl Store {
         self.run(|connection| schema::checkpoint(connection)).await
     }
 
+    /// Makes the disk seem full at so many pages of the file.
+    #[cfg(test)]
+    pub(crate) async fn limit_pages(&self, pages: u32) {
+        let limit = move |connection: &mut Connection| {
+            connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+            Ok(())
+        };
+        self.run(limit).await.expect("limits");
+    }
+
     async fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,

@@ -53,19 +53,15 @@ pub(super) fn load(from: &Connection) -> Result<Option<Loaded>, StoreError> {
             "SELECT body FROM turns WHERE open ORDER BY id LIMIT 1",
             [],
         )?,
-        calls: all(
-            from,
-            "SELECT body FROM calls WHERE open ORDER BY rowid",
-            [],
-        )?,
+        calls: all(from, "SELECT body FROM calls WHERE open ORDER BY rowid", [])?,
         questions,
-        shells: all(
-            from,
-            "SELECT body FROM shells WHERE open ORDER BY id",
-            [],
-        )?,
+        shells: all(from, "SELECT body FROM shells WHERE open ORDER BY id", [])?,
         allowed: texts(from, "SELECT what FROM allowed", [])?,
-        updated_ms: from.query_row("SELECT coalesce(max(at_ms), 0) FROM entries WHERE id = (SELECT max(id) FROM entries)", [], |row| row.get(0))?,
+        updated_ms: from.query_row(
+            "SELECT coalesce(max(at_ms), 0) FROM entries WHERE id = (SELECT max(id) FROM entries)",
+            [],
+            |row| row.get(0),
+        )?,
     }))
 }
 
@@ -113,7 +109,9 @@ pub(super) fn page(
     limit: usize,
 ) -> Result<Page, StoreError> {
     let limit = limit.clamp(1, limits::PAGE_ENTRIES);
-    let before = before.and_then(|id| i64::try_from(id).ok()).unwrap_or(i64::MAX);
+    let before = before
+        .and_then(|id| i64::try_from(id).ok())
+        .unwrap_or(i64::MAX);
     let mut statement = from.prepare_cached(
         "SELECT body FROM entries WHERE conversation = ?1 AND id < ?2 ORDER BY id DESC",
     )?;

@@ -55,7 +55,12 @@ fn write(to: &Transaction<'_>, record: &Record) -> Result<(), StoreError> {
             to,
             "INSERT INTO calls (call, turn, open, body) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (call) DO UPDATE SET open = excluded.open, body = excluded.body",
-            params![row.call.as_str(), row.turn.0, row.stage != CallStage::Done, json(row)?],
+            params![
+                row.call.as_str(),
+                row.turn.0,
+                row.stage != CallStage::Done,
+                json(row)?
+            ],
         ),
         Record::Question(row) => put(
             to,

@@ -1,59 +1,149 @@
-//! Tools: what a model may call, what a call would do, and doing it. It asks no person and stores nothing.
+//! Tools: what a model may call, what a call would do, and doing it. It asks no person and stores nothing but the
+//! output of commands.
 
+mod action;
+mod definition;
+mod diff;
+mod edit;
+mod listing;
+mod location;
+mod quantity;
+mod read;
+mod replace;
+mod search;
+mod seen;
+mod shell;
+mod tail;
 mod types;
 mod variables;
+mod write;
 
 use std::path::Path;
 
-use porthole_protocol::ToolDetail;
+use porthole_protocol::{ToolDetail, ToolOutcome};
 use serde_json::Value;
 
 use crate::model::ToolDefinition;
+pub(crate) use action::Action;
+pub use seen::Seen;
 pub use types::{Plan, PlanError, ToolContext, ToolEffect, ToolResult};
 pub use variables::tool_environment;
 
-/// The parsed arguments of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Action {}
-
-/// What a conversation has read of files.
-#[derive(Debug, Default)]
-pub struct Seen {}
-
 /// Returns every tool as a model sees it.
 pub fn definitions() -> Vec<ToolDefinition> {
-    unreachable!("placeholder")
+    definition::all()
 }
 
-/// Returns what a call would do. Touches nothing.
+/// Returns what a call would do. Changes nothing; it looks at where links lead, to tell inside from outside.
 ///
 /// # Errors
 /// Where there is no such tool or the arguments make no sense, in words for the model.
-pub fn plan(_tool: &str, _arguments: &Value, _cwd: &Path) -> Result<Plan, PlanError> {
-    unreachable!("placeholder")
+pub fn plan(tool: &str, arguments: &Value, cwd: &Path) -> Result<Plan, PlanError> {
+    let action = Action::parse(tool, arguments)?;
+    Ok(Plan {
+        tool: tool.to_owned(),
+        subject: subject(tool, arguments),
+        effect: action.effect(cwd),
+        action,
+    })
 }
 
 /// Returns the one line that tells people what a call is about, also where it cannot be planned.
-pub fn subject(_tool: &str, _arguments: &Value) -> String {
-    unreachable!("placeholder")
+pub fn subject(tool: &str, arguments: &Value) -> String {
+    let text = ["command", "pattern", "path", "file_path"]
+        .iter()
+        .find_map(|name| arguments.get(name)?.as_str());
+    match (text, tool) {
+        (Some(text), _) => one_line(text),
+        (None, "ls") => ".".to_owned(),
+        (None, _) => String::new(),
+    }
 }
 
 /// Returns the plan with another command, for a command; `None` for other tools.
-pub fn with_command(_plan: &Plan, _command: &str) -> Option<Plan> {
-    unreachable!("placeholder")
+pub fn with_command(plan: &Plan, command: &str) -> Option<Plan> {
+    let Action::Shell(shell) = &plan.action else {
+        return None;
+    };
+    let action = Action::Shell(action::Shell {
+        command: command.to_owned(),
+        ..shell.clone()
+    });
+    Some(Plan {
+        tool: plan.tool.clone(),
+        subject: one_line(command),
+        effect: ToolEffect::Executes {
+            command: command.to_owned(),
+        },
+        action,
+    })
 }
 
 /// Returns what a person looks at before a yes: the diff of an edit, the command.
-pub async fn preview(_plan: &Plan, _context: &ToolContext) -> ToolDetail {
-    unreachable!("placeholder")
+pub async fn preview(plan: &Plan, context: &ToolContext) -> ToolDetail {
+    match &plan.action {
+        Action::Write(write) => write::preview(write, context).await,
+        Action::Edit(edit) => edit::preview(edit, context).await,
+        Action::Shell(shell) => shell::preview(&shell.command),
+        Action::Read(_) | Action::Grep(_) | Action::Find(_) | Action::Ls(_) => ToolDetail::Text,
+    }
 }
 
 /// Does it. Ends early when `context.stop` becomes true.
-pub async fn run(_plan: &Plan, _context: ToolContext) -> ToolResult {
-    unreachable!("placeholder")
+pub async fn run(plan: &Plan, context: ToolContext) -> ToolResult {
+    match &plan.action {
+        // A file is written whole or not at all; stopping in between would only hide which.
+        Action::Write(write) => write::run(write, &context).await,
+        Action::Edit(edit) => edit::run(edit, &context).await,
+        Action::Shell(shell) => shell::run(shell, context).await,
+        Action::Read(read) => or_stopped(read::run(read, &context), &context).await,
+        Action::Grep(grep) => or_stopped(search::grep(grep, &context), &context).await,
+        Action::Find(find) => or_stopped(search::find(find, &context), &context).await,
+        Action::Ls(ls) => or_stopped(listing::run(ls, &context), &context).await,
+    }
 }
 
 /// Runs a person's own command.
-pub async fn run_shell(_command: &str, _context: ToolContext) -> ToolResult {
-    unreachable!("placeholder")
+pub async fn run_shell(command: &str, context: ToolContext) -> ToolResult {
+    let shell = action::Shell {
+        command: command.to_owned(),
+        timeout: shell::PERSON_TIMEOUT,
+    };
+    shell::run(&shell, context).await
+}
+
+async fn or_stopped(
+    work: impl Future<Output = Result<ToolResult, ToolResult>>,
+    context: &ToolContext,
+) -> ToolResult {
+    let mut stop = context.stop.clone();
+    let stopped = async {
+        if stop.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stopped => ToolResult {
+            outcome: ToolOutcome::Stopped,
+            summary: "stopped".to_owned(),
+            text: "A person stopped this call before it was done.".to_owned(),
+            detail: ToolDetail::Text,
+        },
+        result = work => result.unwrap_or_else(|failed| failed),
+    }
+}
+
+/// Returns a failure: a short line for people, a text for the model.
+pub(crate) fn failed(summary: impl Into<String>, text: impl Into<String>) -> ToolResult {
+    ToolResult {
+        outcome: ToolOutcome::Failed,
+        summary: summary.into(),
+        text: text.into(),
+        detail: ToolDetail::Text,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.trim_end().replace('\n', " ⏎ ")
 }

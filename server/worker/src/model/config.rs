@@ -1,0 +1,488 @@
+//! `models.toml`: text in, providers and models out, every fault with its line. It reads no file and no variable.
+
+use std::{collections::BTreeMap, fmt, ops::Range};
+
+use porthole_protocol::{ModelRef, Thinking};
+use serde::Deserialize;
+use toml::Spanned;
+use url::Url;
+
+use super::{Api, key::mask};
+
+/// What the file configures.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Config {
+    /// The model of new sessions.
+    pub(crate) default: Option<ModelRef>,
+    /// The providers, in the order of the file.
+    pub(crate) providers: Vec<Provider>,
+}
+
+/// A provider.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Provider {
+    pub(crate) name: String,
+    pub(crate) api: Api,
+    /// The address of the API's one call.
+    pub(crate) url: Url,
+    pub(crate) key: KeySource,
+    pub(crate) models: Vec<ModelEntry>,
+}
+
+/// Where a key is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum KeySource {
+    /// No key is sent.
+    None,
+    /// In this variable.
+    Variable(String),
+    /// In this file; relative to the data folder.
+    File(String),
+}
+
+/// A model of a provider.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ModelEntry {
+    pub(crate) id: String,
+    pub(crate) name: Option<String>,
+    pub(crate) context: Option<u64>,
+    pub(crate) max_output: Option<u64>,
+    pub(crate) thinking: Vec<Thinking>,
+}
+
+/// A fault in the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// From 1; 0 where it is of the whole file.
+    pub(crate) line: usize,
+    pub(crate) message: String,
+    /// What to do; may be empty.
+    pub(crate) hint: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)?;
+        match self.hint.as_str() {
+            "" => Ok(()),
+            hint => write!(f, "\n\nhint: {hint}"),
+        }
+    }
+}
+
+const FORM: &str = "a provider is `[provider.NAME]` with `api`, `base_url`, `models`, and `key_env` or `key_file` where it wants a key";
+const KEY_HINT: &str =
+    "keys are not written here: name a variable with `key_env` or a file with `key_file`";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    default: Option<Spanned<String>>,
+    #[serde(default)]
+    provider: BTreeMap<String, Spanned<Section>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    api: Api,
+    base_url: Spanned<String>,
+    key_env: Option<Spanned<String>>,
+    key_file: Option<Spanned<String>>,
+    models: Spanned<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    id: Spanned<String>,
+    name: Option<String>,
+    context: Option<u64>,
+    max_output: Option<u64>,
+    thinking: Option<Levels>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Levels {
+    Any(bool),
+    These(Vec<Thinking>),
+}
+
+/// Returns what the text of `models.toml` configures.
+///
+/// # Errors
+/// The first fault, with its line and without the text of the line.
+pub(crate) fn parse(text: &str) -> Result<Config, Fault> {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let file: File = toml::from_str(text).map_err(|error| toml_fault(text, &error))?;
+    let default = file
+        .default
+        .map(|name| default_model(text, &name))
+        .transpose()?;
+    let mut sections: Vec<_> = file.provider.into_iter().collect();
+    sections.sort_by_key(|(_, section)| section.span().start);
+    let providers: Result<Vec<_>, Fault> = sections
+        .into_iter()
+        .map(|(name, section)| provider(text, name, section))
+        .collect();
+    let config = Config {
+        default: default.as_ref().map(|(model, _)| model.clone()),
+        providers: providers?,
+    };
+    match default {
+        Some((model, span)) if !config.knows(&model) => Err(unknown_default(text, &model, span)),
+        _ => Ok(config),
+    }
+}
+
+impl Config {
+    /// Returns whether the model is configured; without any provider that cannot be told from the file.
+    fn knows(&self, model: &ModelRef) -> bool {
+        let of = |provider: &Provider| {
+            provider.name == model.provider && provider.models.iter().any(|m| m.id == model.model)
+        };
+        self.providers.is_empty() || model.provider == "practice" || self.providers.iter().any(of)
+    }
+}
+
+fn unknown_default(text: &str, model: &ModelRef, span: Range<usize>) -> Fault {
+    let model = mask(&model.to_string(), None);
+    let message = format!("`default` is `{model}`, and no provider here has that model");
+    fault(
+        text,
+        &span,
+        message,
+        "add it to the `models` of its provider, or name another",
+    )
+}
+
+fn default_model(text: &str, name: &Spanned<String>) -> Result<(ModelRef, Range<usize>), Fault> {
+    let model = ModelRef::parse(name.get_ref()).ok_or_else(|| {
+        let message = "`default` is not of the form `PROVIDER/MODEL`";
+        fault(
+            text,
+            &name.span(),
+            message,
+            "for example `default = \"local/qwen\"`",
+        )
+    })?;
+    Ok((model, name.span()))
+}
+
+fn provider(text: &str, name: String, section: Spanned<Section>) -> Result<Provider, Fault> {
+    let span = section.span();
+    let section = section.into_inner();
+    let plain_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name == "practice" || !name.chars().all(plain_name) {
+        let message = "a provider cannot have this name";
+        return Err(fault(
+            text,
+            &span,
+            message,
+            "use letters, digits, `-`, `_`, `.`; `practice` is taken",
+        ));
+    }
+    let url = call_url(section.api, section.base_url.get_ref()).map_err(|why| {
+        fault(
+            text,
+            &section.base_url.span(),
+            why,
+            "for example `http://127.0.0.1:11434/v1`",
+        )
+    })?;
+    let key = match (section.key_env, section.key_file) {
+        (Some(_), Some(file)) => {
+            let message = "`key_env` and `key_file` are both set";
+            return Err(fault(text, &file.span(), message, "keep one of them"));
+        }
+        (Some(variable), None) => KeySource::Variable(variable_name(text, variable)?),
+        (None, Some(file)) => KeySource::File(file.into_inner()),
+        (None, None) => KeySource::None,
+    };
+    let models = models(text, section.api, section.models)?;
+    Ok(Provider {
+        name,
+        api: section.api,
+        url,
+        key,
+        models,
+    })
+}
+
+/// Returns the name of a variable; a key that was put in its place is not repeated.
+fn variable_name(text: &str, name: Spanned<String>) -> Result<String, Fault> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.get_ref().is_empty() || !name.get_ref().chars().all(fits) {
+        let message = "`key_env` is no name of a variable";
+        return Err(fault(text, &name.span(), message, KEY_HINT));
+    }
+    Ok(name.into_inner())
+}
+
+fn models(text: &str, api: Api, entries: Spanned<Vec<Entry>>) -> Result<Vec<ModelEntry>, Fault> {
+    let span = entries.span();
+    let mut models: Vec<ModelEntry> = Vec::new();
+    for entry in entries.into_inner() {
+        let id = entry.id.get_ref().clone();
+        if id.is_empty() || models.iter().any(|model| model.id == id) {
+            let message = "the `id` of a model is empty or there twice";
+            return Err(fault(text, &entry.id.span(), message, ""));
+        }
+        models.push(ModelEntry {
+            thinking: levels(api, &id, entry.thinking),
+            id,
+            name: entry.name,
+            context: entry.context,
+            max_output: entry.max_output,
+        });
+    }
+    if models.is_empty() {
+        let hint = "for example `models = [ { id = \"qwen\", context = 32768 } ]`";
+        return Err(fault(text, &span, "`models` is empty", hint));
+    }
+    Ok(models)
+}
+
+const ALL_LEVELS: [Thinking; 3] = [Thinking::Low, Thinking::Medium, Thinking::High];
+
+/// Returns the thinking levels: as configured, else as is usual for the API.
+fn levels(api: Api, id: &str, configured: Option<Levels>) -> Vec<Thinking> {
+    match configured {
+        Some(Levels::Any(true)) => ALL_LEVELS.to_vec(),
+        Some(Levels::Any(false)) => Vec::new(),
+        Some(Levels::These(mut levels)) => {
+            levels.retain(|level| *level != Thinking::Off);
+            levels
+        }
+        None => usual_levels(api, id),
+    }
+}
+
+/// Returns the thinking levels of a model of which nothing is said.
+pub(crate) fn usual_levels(api: Api, id: &str) -> Vec<Thinking> {
+    let thinks = match api {
+        Api::Chat => false,
+        Api::Responses => !id.starts_with("gpt-4") && !id.starts_with("gpt-3"),
+        Api::Messages => {
+            id.contains("claude") && !id.contains("claude-3-5") && !id.contains("claude-3-haiku")
+        }
+    };
+    if thinks {
+        ALL_LEVELS.to_vec()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns the address of the API's one call under a base address.
+///
+/// # Errors
+/// Why the address cannot be used, without the address: it may be a key in the wrong place.
+pub(crate) fn call_url(api: Api, base: &str) -> Result<Url, String> {
+    let mut url = Url::parse(base).map_err(|_| "`base_url` is no address".to_owned())?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("`base_url` is not an `http` or `https` address".to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("`base_url` holds a user name or password".to_owned());
+    }
+    let mut path = url.path().trim_end_matches('/').to_owned();
+    if path.is_empty() || (api == Api::Messages && !path.ends_with("/v1")) {
+        path += "/v1";
+    }
+    path += match api {
+        Api::Chat => "/chat/completions",
+        Api::Responses => "/responses",
+        Api::Messages => "/messages",
+    };
+    url.set_path(&path);
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn fault(text: &str, span: &Range<usize>, message: impl Into<String>, hint: &str) -> Fault {
+    Fault {
+        line: line_of(text, span.start),
+        message: message.into(),
+        hint: hint.to_owned(),
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+    before.iter().filter(|&&b| b == b'\n').count() + 1
+}
+
+/// Returns the fault that the TOML reader found. Its own picture of the line is not shown: the line may hold a key.
+fn toml_fault(text: &str, error: &toml::de::Error) -> Fault {
+    let span = error.span().unwrap_or(0..0);
+    let message = mask(error.message(), None);
+    let about_key = ["`key`", "`api_key`", "`apikey`", "`token`"]
+        .iter()
+        .any(|name| message.contains(&format!("unknown field {name}")));
+    let hint = match about_key {
+        true => KEY_HINT,
+        false if message.contains("field") || message.contains("variant") => FORM,
+        false => "the file is read as TOML; it was not changed",
+    };
+    fault(text, &span, message, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+default = "mock/mock"                     # provider/model
+
+[provider.mock]
+api = "chat"                              # chat | responses | messages
+base_url = "http://127.0.0.1:8911/v1"
+key_env = "MOCK_KEY"                      # or key_file = "…"; neither: no key is sent
+models = [ { id = "mock", context = 128000 } ]
+
+[provider.another]
+api = "messages"
+base_url = "https://example.org"
+models = [ { id = "a/b", name = "Bee", thinking = ["low", "off"], max_output = 100 }, { id = "c", thinking = true } ]
+"#;
+
+    #[test]
+    fn a_file_is_read_in_its_order() {
+        let config = parse(GOOD).expect("the file is good");
+        assert_eq!(config.default, ModelRef::parse("mock/mock"));
+        let [mock, another] = &config.providers[..] else {
+            panic!("two providers");
+        };
+        assert_eq!((mock.name.as_str(), mock.api), ("mock", Api::Chat));
+        assert_eq!(
+            mock.url.as_str(),
+            "http://127.0.0.1:8911/v1/chat/completions"
+        );
+        assert_eq!(mock.key, KeySource::Variable("MOCK_KEY".to_owned()));
+        assert_eq!(mock.models[0].context, Some(128_000));
+        assert_eq!(another.url.as_str(), "https://example.org/v1/messages");
+        assert_eq!(another.models[0].thinking, [Thinking::Low]);
+        assert_eq!(another.models[1].thinking, ALL_LEVELS);
+        assert_eq!(another.key, KeySource::None);
+        assert_eq!(parse(""), Ok(Config::default()));
+    }
+
+    #[test]
+    fn each_fault_is_told_with_its_line_and_without_secrets() {
+        let table = [
+            (
+                "default = \"mock/mock\",",
+                "default = \"mock/mock\" ",
+                2,
+                "unexpected",
+            ),
+            (
+                "default = \"nobody/mock\"",
+                "default = \"mock/mock\"",
+                2,
+                "no provider here",
+            ),
+            (
+                "default = \"mock\"",
+                "default = \"mock/mock\"",
+                2,
+                "PROVIDER/MODEL",
+            ),
+            ("api = \"chats\"", "api = \"chat\"", 5, "chats"),
+            (
+                "base_url = \"sk-CANARY12345678\"",
+                "base_url = \"http://127.0.0.1:8911/v1\"",
+                6,
+                "`base_url` is no address",
+            ),
+            (
+                "base_url = \"https://u:CANARY@h.example/v1\"",
+                "base_url = \"http://127.0.0.1:8911/v1\"",
+                6,
+                "password",
+            ),
+            (
+                "key_env = \"sk-CANARY12345678\"",
+                "key_env = \"MOCK_KEY\"",
+                7,
+                "`key_env` is no name",
+            ),
+            (
+                "key = \"sk-CANARY12345678\"",
+                "key_env = \"MOCK_KEY\"",
+                7,
+                "keys are not written here",
+            ),
+            ("key_file = 12", "key_env = \"MOCK_KEY\"", 7, "integer"),
+            (
+                "models = []",
+                "models = [ { id = \"mock\", context = 128000 } ]",
+                8,
+                "`models` is empty",
+            ),
+            (
+                "models = [ { id = \"mock\", size = 1 } ]",
+                "models = [ { id = \"mock\", context = 128000 } ]",
+                8,
+                "size",
+            ),
+            ("[provider.mock", "[provider.mock]", 4, ""),
+            ("[provider.practice]", "[provider.another]", 10, "name"),
+        ];
+        for (bad, good, line, words) in table {
+            assert!(GOOD.contains(good), "{good}");
+            let Err(fault) = parse(&GOOD.replacen(good, bad, 1)) else {
+                panic!("{bad} is a fault");
+            };
+            let told = fault.to_string();
+            assert_eq!(fault.line, line, "{bad}: {told}");
+            assert!(told.contains(words), "{bad}: {told}");
+            assert!(!told.contains("CANARY"), "{told}");
+        }
+    }
+
+    #[test]
+    fn addresses_lead_to_the_call_however_they_are_written() {
+        let table = [
+            (Api::Chat, "http://h:1", "http://h:1/v1/chat/completions"),
+            (
+                Api::Chat,
+                "http://h:1/v1/",
+                "http://h:1/v1/chat/completions",
+            ),
+            (
+                Api::Chat,
+                "https://h/api?version=2",
+                "https://h/api/chat/completions?version=2",
+            ),
+            (Api::Responses, "https://h/v1", "https://h/v1/responses"),
+            (Api::Messages, "https://h", "https://h/v1/messages"),
+            (Api::Messages, "https://h/v1", "https://h/v1/messages"),
+            (
+                Api::Messages,
+                "https://h/anthropic",
+                "https://h/anthropic/v1/messages",
+            ),
+        ];
+        for (api, base, expected) in table {
+            assert_eq!(
+                call_url(api, base).map(String::from),
+                Ok(expected.to_owned())
+            );
+        }
+        for bad in ["", "h", "ftp://h", "sk-key", "http://"] {
+            assert!(call_url(Api::Chat, bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in "\\PC*|(default|\\[provider.a\\]|api|models|key|base_url|[=\n\"\\[{}, ]|chat){0,20}") {
+            if let Err(fault) = parse(&text) {
+                proptest::prop_assert!(fault.line >= 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The worker dies at every commit there is, before it and after it, and is opened again: nothing that was
+//! acknowledged is lost or doubled, no tool runs twice, and a failure is told once.
+
+use std::{collections::HashMap, path::Path, sync::Arc};
+
+use porthole_protocol::{Block, Entry, EntryBody, QuestionId};
+use serde_json::Value;
+
+use super::{
+    Script, beside,
+    client::{Client, submit, yes},
+};
+use crate::{model::PromptItem, store::CrashPoint};
+
+/// What a person sends, in order; the second is sent while the first is being worked on.
+const INPUTS: &[(&str, &str)] = &[
+    ("r1", "work"),
+    ("r2", "more"),
+    ("r3", "fail"),
+    ("r4", "last"),
+];
+/// How many inputs have ended when the next may be sent.
+const ENDED: &[usize] = &[0, 0, 2, 3];
+
+/// A person who goes on through crashes.
+#[derive(Default)]
+struct Person {
+    acknowledged: HashMap<String, Value>,
+    /// Questions they saw, by call.
+    asked: HashMap<String, QuestionId>,
+}
+
+impl Person {
+    /// Uses the worker until everything is done; `false`: it ended before.
+    async fn uses(&mut self, client: &mut Client) -> bool {
+        if !client.watches().await {
+            return false;
+        }
+        for (n, (request, text)) in INPUTS.iter().enumerate() {
+            if !self.ended(client, ENDED[n]).await || !self.sends(client, request, text).await {
+                return false;
+            }
+        }
+        self.ended(client, INPUTS.len()).await
+    }
+
+    async fn sends(&mut self, client: &mut Client, request: &str, text: &str) -> bool {
+        if self.acknowledged.contains_key(request) {
+            return true;
+        }
+        let id = client.begin(submit(request, text)).await;
+        if !client.lives_until(|c| c.reply(id).is_some()).await {
+            return false;
+        }
+        if let Some(Ok(reply)) = client.reply(id) {
+            self.acknowledged.insert(request.into(), reply.clone());
+            return true;
+        }
+        // A commit that failed is told so; the end of the worker follows.
+        client.lives_until(|_| false).await
+    }
+
+    /// Waits until so many inputs have ended, saying yes to every question.
+    async fn ended(&mut self, client: &mut Client, count: usize) -> bool {
+        let rest = |c: &Client| c.finals() >= count && c.state().turn.is_none();
+        let rest = |c: &Client| count == 0 || rest(c);
+        loop {
+            if !client
+                .lives_until(|c| rest(c) || !c.state().questions.is_empty())
+                .await
+            {
+                return false;
+            }
+            let Some(question) = client.state().questions.first().cloned() else {
+                return true;
+            };
+            let before = self.asked.insert(question.call.to_string(), question.id);
+            assert!(
+                before.is_none_or(|id| id == question.id),
+                "a question keeps its id"
+            );
+            client.begin(yes(question.id)).await;
+            let gone = |c: &Client| c.state().questions.iter().all(|q| q.id != question.id);
+            if !client.lives_until(gone).await {
+                return false;
+            }
+        }
+    }
+}
+
+/// Lives until all is done, the first life with a crash; says whether it crashed.
+async fn live(folder: &Path, script: &Arc<Script>, crash: CrashPoint) -> bool {
+    let mut person = Person::default();
+    let mut lives = 0;
+    loop {
+        let point = (lives == 0).then_some(crash);
+        let mut client = Client::start(folder, script, point).await;
+        lives += 1;
+        let done = person.uses(&mut client).await;
+        if done {
+            check(&mut client, &person, script).await;
+        }
+        client.gone().await;
+        if done {
+            return lives > 1;
+        }
+        assert!(lives < 3, "it crashes once: {crash:?}");
+    }
+}
+
+async fn check(client: &mut Client, person: &Person, script: &Script) {
+    for (request, text) in INPUTS {
+        let again = client.submit(request, text).await.expect("known");
+        assert_eq!(
+            again, person.acknowledged[*request],
+            "the same request, the same reply"
+        );
+    }
+    client.watch().await;
+    let entries = client.state().entries.clone();
+    let sent: Vec<_> = INPUTS.iter().map(|(_, text)| (*text).to_owned()).collect();
+    assert_eq!(
+        collect(&entries, message),
+        sent,
+        "each input once, in order"
+    );
+    assert_eq!(
+        collect(&entries, error).len(),
+        1,
+        "one error for the input that failed"
+    );
+    let (mut calls, mut results) = (
+        entries.iter().flat_map(calls).collect::<Vec<_>>(),
+        collect(&entries, result),
+    );
+    calls.sort();
+    results.sort();
+    assert_eq!(calls, results, "each call has one result");
+    let mut ran = script.ran();
+    let runs = ran.len();
+    ran.sort();
+    ran.dedup();
+    assert_eq!(ran.len(), runs, "no call runs twice");
+    for prompt in script.prompts() {
+        check_prompt(&prompt.items);
+    }
+}
+
+/// Every call is followed at once by its one result.
+fn check_prompt(items: &[PromptItem]) {
+    use crate::model::AnswerBlock;
+    let mut expected: Vec<String> = Vec::new();
+    for item in items {
+        match item {
+            PromptItem::ToolResult { provider_id, .. } => {
+                assert_eq!(*provider_id, expected.remove(0));
+            }
+            PromptItem::User { .. } => assert!(expected.is_empty(), "{items:?}"),
+            PromptItem::Assistant { blocks, .. } => {
+                assert!(expected.is_empty(), "{items:?}");
+                expected.extend(blocks.iter().filter_map(|block| match block {
+                    AnswerBlock::ToolCall { provider_id, .. } => Some(provider_id.clone()),
+                    _ => None,
+                }));
+            }
+        }
+    }
+    assert!(expected.is_empty(), "{items:?}");
+}
+
+fn collect<T>(entries: &[Entry], part: impl Fn(&Entry) -> Option<T>) -> Vec<T> {
+    entries.iter().filter_map(part).collect()
+}
+
+fn message(entry: &Entry) -> Option<String> {
+    match &entry.body {
+        EntryBody::Message { text, .. } => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn error(entry: &Entry) -> Option<()> {
+    matches!(entry.body, EntryBody::Error { .. }).then_some(())
+}
+
+fn result(entry: &Entry) -> Option<String> {
+    match &entry.body {
+        EntryBody::ToolResult { call, .. } => Some(call.to_string()),
+        _ => None,
+    }
+}
+
+fn calls(entry: &Entry) -> Vec<String> {
+    let EntryBody::Answer { blocks, .. } = &entry.body else {
+        return Vec::new();
+    };
+    let call = |block: &Block| match block {
+        Block::ToolCall { call, .. } => Some(call.to_string()),
+        Block::Text { .. } | Block::Thinking { .. } => None,
+    };
+    blocks.iter().filter_map(call).collect()
+}
+
+async fn every_point(point: impl Fn(u32) -> CrashPoint) {
+    let mut crashes = 0;
+    loop {
+        let dir = tempfile::tempdir().expect("folder");
+        if !beside(live(dir.path(), &Script::new(), point(crashes))).await {
+            break;
+        }
+        crashes += 1;
+    }
+    assert!(crashes > 10, "only {crashes} commits in the whole story");
+}
+
+#[tokio::test]
+async fn a_crash_before_any_commit_loses_and_doubles_nothing() {
+    every_point(CrashPoint::Before).await;
+}
+
+#[tokio::test]
+async fn a_crash_after_any_commit_loses_and_doubles_nothing() {
+    every_point(CrashPoint::After).await;
+}

@@ -1,0 +1,138 @@
+//! Models and tools as a test tells them. The model follows the last thing said to it, so that a request made again is answered alike.
+
+use std::sync::{Arc, Mutex};
+
+use porthole_protocol::{ModelInfo, ModelRef, ToolDetail, ToolOutcome};
+use tokio::sync::mpsc;
+
+use crate::{
+    conversation::{
+        Rules, ToolStart,
+        tests::{failure, model, response, rules},
+    },
+    hands::{Line, Work},
+    model::{ModelError, ModelErrorKind, Piece, Prompt, PromptItem, Response},
+    tool::ToolResult,
+    turn::told,
+};
+
+/// What was asked of models and tools, through all lives of a worker.
+#[derive(Default)]
+pub(crate) struct Script {
+    prompts: Mutex<Vec<Prompt>>,
+    ran: Mutex<Vec<String>>,
+}
+
+impl Script {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        rules()
+    }
+
+    pub(crate) fn model(&self) -> ModelRef {
+        model()
+    }
+
+    pub(crate) fn info(&self, model: &ModelRef) -> Option<ModelInfo> {
+        matches!(model.model.as_str(), "one" | "two").then(|| ModelInfo {
+            model: model.clone(),
+            name: "One".into(),
+            context: Some(1_000),
+            thinking: Vec::new(),
+            ready: true,
+            source: "test".into(),
+            practice: false,
+        })
+    }
+
+    /// Returns the names of the calls that ran, once for each run.
+    pub(crate) fn ran(&self) -> Vec<String> {
+        self.ran.lock().expect("not poisoned").clone()
+    }
+
+    pub(super) fn prompts(&self) -> Vec<Prompt> {
+        self.prompts.lock().expect("not poisoned").clone()
+    }
+
+    pub(crate) fn request(
+        &self,
+        _model: &ModelRef,
+        prompt: Prompt,
+        pieces: mpsc::UnboundedSender<Piece>,
+    ) -> Work<Result<Response, ModelError>> {
+        let last = prompt.items.last().cloned();
+        self.prompts.lock().expect("not poisoned").push(prompt);
+        Box::pin(async move {
+            match last {
+                Some(PromptItem::User { text }) => said(&text, &pieces).await,
+                _ => Ok(response("done", &[])),
+            }
+        })
+    }
+
+    pub(crate) fn preview(&self, _start: ToolStart) -> Work<ToolDetail> {
+        Box::pin(async { ToolDetail::Text })
+    }
+
+    pub(crate) fn run(&self, start: ToolStart, _line: Line) -> Work<ToolResult> {
+        self.ran
+            .lock()
+            .expect("not poisoned")
+            .push(start.call.to_string());
+        let on = start.arguments["on"].clone();
+        Box::pin(async move {
+            assert_ne!(on, "broken", "a fault, on purpose");
+            if on == "stuck" {
+                std::future::pending::<()>().await;
+            }
+            told(ToolOutcome::Ok, "fine", "fine".into())
+        })
+    }
+
+    pub(crate) fn shell(&self, _command: String, line: Line) -> Work<ToolResult> {
+        self.ran
+            .lock()
+            .expect("not poisoned")
+            .push(line.run.to_string());
+        Box::pin(async { told(ToolOutcome::Ok, "fine", "fine".into()) })
+    }
+}
+
+async fn said(text: &str, pieces: &mpsc::UnboundedSender<Piece>) -> Result<Response, ModelError> {
+    match text {
+        "work" => Ok(response(
+            "I'll work.",
+            &[("look", "a"), ("look", "b"), ("shell", "make")],
+        )),
+        "break" => Ok(response("", &[("look", "broken")])),
+        "stick" => Ok(response("", &[("look", "stuck")])),
+        "fail" => Err(failure(ModelErrorKind::Provider, false)),
+        "stream" => {
+            for n in 0..4_000 {
+                pieces.send(Piece::Text(piece(n))).expect("someone listens");
+                if n % 16 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            std::future::pending().await
+        }
+        text => {
+            pieces
+                .send(Piece::Text("ok".into()))
+                .expect("someone listens");
+            Ok(response(&format!("ok: {text}"), &[]))
+        }
+    }
+}
+
+fn piece(n: u32) -> String {
+    format!("wörd{n} ")
+}
+
+/// Returns the whole text of the stream.
+pub(super) fn streamed() -> String {
+    (0..4_000).map(piece).collect()
+}

@@ -1,0 +1,146 @@
+//! Every tool as a model sees it: name, description, schema. What a tool does is elsewhere.
+
+use serde_json::{Value, json};
+
+use super::{listing, read, search, shell};
+use crate::model::ToolDefinition;
+
+/// Returns all tools.
+pub(super) fn all() -> Vec<ToolDefinition> {
+    vec![read(), write(), edit(), shell(), grep(), find(), ls()]
+}
+
+fn tool(name: &str, description: String, required: &[&str], properties: Value) -> ToolDefinition {
+    ToolDefinition {
+        name: name.to_owned(),
+        description,
+        schema: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+    }
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn yes_no(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
+}
+
+fn number(description: &str) -> Value {
+    json!({ "type": "integer", "minimum": 1, "description": description })
+}
+
+fn globs(description: &str) -> Value {
+    json!({
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+        "description": description,
+    })
+}
+
+const FILE: &str = "The file, from the working directory or absolute.";
+
+fn read() -> ToolDefinition {
+    let description = format!(
+        "Reads a text file: at most {} lines or {} KiB at a time, exactly as they are, without line numbers. \
+         A longer file says how to go on. Tells of binary files and images what they are.",
+        read::LINES,
+        read::BYTES >> 10
+    );
+    let properties = json!({
+        "path": text(FILE),
+        "offset": number("First line, from 1."),
+        "limit": number("How many lines."),
+    });
+    tool("read", description, &["path"], properties)
+}
+
+fn write() -> ToolDefinition {
+    let description = "Writes a whole file, new or in place of the one there, and makes missing folders. \
+                       To change a part of a file, use `edit`.";
+    let properties = json!({
+        "path": text(FILE),
+        "content": text("All that the file shall hold."),
+    });
+    tool(
+        "write",
+        description.to_owned(),
+        &["path", "content"],
+        properties,
+    )
+}
+
+fn edit() -> ToolDefinition {
+    let description = "Replaces text in a file. `old` has to be exactly what is there, blanks included, and to be \
+                       there once, unless `all` is true; give enough lines around it. `new` is taken literally. \
+                       Line ends stay as the file has them.";
+    let properties = json!({
+        "path": text(FILE),
+        "old": text("The exact text to replace."),
+        "new": text("What stands there afterwards."),
+        "all": yes_no("Whether to replace every occurrence."),
+    });
+    tool(
+        "edit",
+        description.to_owned(),
+        &["path", "old", "new"],
+        properties,
+    )
+}
+
+fn shell() -> ToolDefinition {
+    let description = format!(
+        "Runs a command line with bash in the working directory. There is no input and no terminal: what asks a \
+         person fails at once. Returns the end of the output; all of it is kept in a file. The call ends when the \
+         shell ends; what it started in the background goes on and is named, and later output of that is lost \
+         unless it goes to a file. Time-out: {} s, or as told, at most {} s.",
+        shell::DEFAULT_TIMEOUT.as_secs(),
+        shell::MOST_TIMEOUT.as_secs()
+    );
+    let properties = json!({
+        "command": text("The command line."),
+        "timeout_seconds": { "type": "number", "description": "How long it may run." },
+    });
+    tool("shell", description, &["command"], properties)
+}
+
+fn grep() -> ToolDefinition {
+    let description = "Searches the lines of files for a regular expression (or plain text with `literal`). Leaves \
+                       out what git ignores; a path that is named is searched even if ignored. Long lines are shown \
+                       around the hit; of binary files only that they match.";
+    let properties = json!({
+        "pattern": text("What to search for; never an option, whatever it starts with."),
+        "path": text("The file or folder; the working directory if left out."),
+        "include": globs("Which files: globs as in .gitignore, from `path`. `*.{ts,tsx}` at any depth, `/src` only \
+                          from there, `!*.d.ts` leaves out, `\\[id\\]` for brackets in names."),
+        "literal": yes_no("Whether the pattern is plain text."),
+        "ignore_case": yes_no("Whether upper and lower case are the same."),
+        "limit": number(&format!("Most lines to return; {} if left out, at most {}.", search::HITS, search::MOST_HITS)),
+    });
+    tool("grep", description.to_owned(), &["pattern"], properties)
+}
+
+fn find() -> ToolDefinition {
+    let description = "Finds files and folders by name. Leaves out what git ignores; a folder that is named is \
+                       searched even if ignored. Folders end in `/`.";
+    let properties = json!({
+        "pattern": globs("Globs as in .gitignore, from `path`: `*.rs` at any depth, `/src/*.rs` only there, \
+                          `test*/` folders, `!*.d.ts` leaves out."),
+        "path": text("The folder; the working directory if left out."),
+        "limit": number(&format!("Most names to return; {} if left out, at most {}.", search::NAMES, search::MOST_NAMES)),
+    });
+    tool("find", description.to_owned(), &["pattern"], properties)
+}
+
+fn ls() -> ToolDefinition {
+    let description = format!(
+        "Lists a folder: all names, also hidden and ignored ones, at most {}. Folders end in `/`, links in `@`.",
+        listing::NAMES
+    );
+    let properties = json!({ "path": text("The folder; the working directory if left out.") });
+    tool("ls", description, &[], properties)
+}

@@ -1,0 +1,83 @@
+//! Where a path of a call leads, and how it is shown. It decides nothing.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use porthole_env::{EnvError, ErrorKind};
+
+use super::{ToolResult, failed};
+
+/// Links followed before a path counts as leading nowhere.
+const MOST_LINKS: usize = 40;
+
+/// Returns the path that a call names, absolute. An empty one is the working directory.
+pub(super) fn resolve(cwd: &Path, path: &str) -> PathBuf {
+    let joined = cwd.join(path);
+    // `a/./b` and a slash at the end say the same without them; `..` stays: behind a link it is not lexical.
+    joined.components().collect()
+}
+
+/// Returns whether a path, with all links on the way, lies inside a folder. What cannot be told is outside.
+pub(super) fn is_inside(folder: &Path, path: &Path) -> bool {
+    match (fs::canonicalize(folder), real(path, MOST_LINKS)) {
+        (Ok(folder), Some(path)) => path.starts_with(folder),
+        _ => false,
+    }
+}
+
+/// Returns the path without links, also where its last parts are not there yet.
+fn real(path: &Path, links: usize) -> Option<PathBuf> {
+    if let Ok(real) = fs::canonicalize(path) {
+        return Some(real);
+    }
+    let (folder, name) = (path.parent()?, path.components().next_back()?);
+    let Component::Normal(name) = name else {
+        return None;
+    };
+    let here = real(folder, links)?.join(name);
+    match fs::read_link(&here) {
+        Ok(target) => real(&here.parent()?.join(target), links.checked_sub(1)?),
+        Err(_) => Some(here),
+    }
+}
+
+/// Returns a path for people and models: from the working directory where it is inside, no control characters.
+pub(super) fn shown(cwd: &Path, path: &Path) -> String {
+    let short = match path.strip_prefix(cwd) {
+        Ok(below) if below.as_os_str().is_empty() => Path::new("."),
+        Ok(below) => below,
+        Err(_) => path,
+    };
+    printable(&short.to_string_lossy())
+}
+
+/// Returns a name with its control characters written out.
+pub(super) fn printable(name: &str) -> String {
+    if !name.chars().any(char::is_control) {
+        return name.to_owned();
+    }
+    let write_out = |letter: char| -> String {
+        if letter.is_control() {
+            letter.escape_default().collect()
+        } else {
+            letter.to_string()
+        }
+    };
+    name.chars().map(write_out).collect()
+}
+
+/// Returns the failure that an error at a path is.
+pub(super) fn not_done(shown: &str, error: &EnvError) -> ToolResult {
+    let summary = match error.kind {
+        ErrorKind::NotFound => "not found",
+        ErrorKind::Denied => "permission denied",
+        ErrorKind::Folder => "is a folder",
+        ErrorKind::NotFolder => "is no folder",
+        ErrorKind::Changed => "changed meanwhile",
+        ErrorKind::TooLarge => "too large",
+        ErrorKind::Special | ErrorKind::Invalid | ErrorKind::Gone | ErrorKind::Other => "failed",
+    };
+    failed(summary, format!("`{shown}`: {}.", error.message))
+}

@@ -1,0 +1,138 @@
+//! Writing a whole file. What may be overwritten is decided elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use porthole_env::{Content, EnvError, ErrorKind, Expect, READ_BYTES};
+use porthole_protocol::{ToolDetail, ToolOutcome};
+
+use super::{
+    ToolContext, ToolResult, action,
+    diff::Diff,
+    failed,
+    location::{not_done, resolve, shown},
+    quantity::count,
+};
+
+/// A file as it is before a change.
+pub(super) struct Before {
+    pub(super) path: PathBuf,
+    /// The path as shown.
+    pub(super) name: String,
+    /// `None`: it is not there.
+    pub(super) content: Option<Content>,
+}
+
+impl Before {
+    /// Returns what a change would begin with.
+    pub(super) async fn look(path: &str, context: &ToolContext) -> Result<Self, ToolResult> {
+        let path = resolve(&context.cwd, path);
+        let name = shown(&context.cwd, &path);
+        let content = match context.environment.read(&path, 0, READ_BYTES).await {
+            Ok(content) if content.stat.size > READ_BYTES => {
+                let text =
+                    format!("`{name}` is too large to be changed by this tool; use `shell`.");
+                return Err(failed("too large", text));
+            }
+            Ok(content) => Some(content),
+            Err(error) if error.kind == ErrorKind::NotFound => None,
+            Err(error) => return Err(not_done(&name, &error)),
+        };
+        Ok(Self {
+            path,
+            name,
+            content,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.content.as_ref().map_or(&[], |content| &content.bytes)
+    }
+
+    /// Refuses where the conversation read something else than is there now.
+    pub(super) fn refuse_stale(&self, context: &ToolContext) -> Result<(), ToolResult> {
+        let Some(content) = &self.content else {
+            return Ok(());
+        };
+        let stale = context
+            .seen
+            .lock()
+            .is_ok_and(|seen| seen.is_stale(&content.stat.real, &content.bytes));
+        if stale {
+            Err(changed(&self.name))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes, unless the file is another than was looked at.
+    pub(super) async fn write(
+        &self,
+        bytes: Vec<u8>,
+        context: &ToolContext,
+    ) -> Result<(), ToolResult> {
+        let expect = match &self.content {
+            Some(content) => Expect::Version(content.stat.version),
+            None => Expect::Nothing,
+        };
+        let written = context.environment.write(&self.path, bytes.clone(), expect);
+        let stat = written.await.map_err(|error| self.not_written(&error))?;
+        self.remember(&stat.real, &bytes, context);
+        Ok(())
+    }
+
+    fn remember(&self, real: &Path, bytes: &[u8], context: &ToolContext) {
+        if let Ok(mut seen) = context.seen.lock() {
+            seen.remember(real, bytes);
+        }
+    }
+
+    fn not_written(&self, error: &EnvError) -> ToolResult {
+        match error.kind {
+            ErrorKind::Changed => changed(&self.name),
+            _ => not_done(&self.name, error),
+        }
+    }
+}
+
+fn changed(name: &str) -> ToolResult {
+    failed(
+        "changed since it was read",
+        format!(
+            "`{name}` changed on disk since you read it. Nothing was written; read it again first."
+        ),
+    )
+}
+
+pub(super) async fn preview(write: &action::Write, context: &ToolContext) -> ToolDetail {
+    match Before::look(&write.path, context).await {
+        Ok(before) => Diff::of(before.bytes(), write.content.as_bytes()).detail(before.name),
+        Err(_) => ToolDetail::Text,
+    }
+}
+
+pub(super) async fn run(write: &action::Write, context: &ToolContext) -> ToolResult {
+    try_run(write, context)
+        .await
+        .unwrap_or_else(|failed| failed)
+}
+
+async fn try_run(write: &action::Write, context: &ToolContext) -> Result<ToolResult, ToolResult> {
+    let before = Before::look(&write.path, context).await?;
+    before.refuse_stale(context)?;
+    let diff = Diff::of(before.bytes(), write.content.as_bytes());
+    before
+        .write(write.content.clone().into_bytes(), context)
+        .await?;
+    let size = count(write.content.len() as u64, "byte", "bytes");
+    let verb = if before.content.is_some() {
+        "Replaced"
+    } else {
+        "Made"
+    };
+    Ok(ToolResult {
+        outcome: ToolOutcome::Ok,
+        summary: diff.summary(),
+        text: format!("{verb} `{}`: {size}, {}.", before.name, diff.summary()),
+        detail: diff.detail(before.name),
+    })
+}
