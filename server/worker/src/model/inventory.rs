@@ -25,6 +25,7 @@ const FILE: &str = "models.toml";
 pub struct Inventory {
     models: Vec<Model>,
     default: ModelRef,
+    key_variables: Vec<String>,
 }
 
 /// Why the inventory cannot be had: names file and line.
@@ -52,6 +53,7 @@ impl Inventory {
                 Source::Variable,
             ),
         };
+        let key_variables = providers.iter().filter_map(key_variable).collect();
         let mut builder = Builder {
             data,
             variable: &variable,
@@ -66,7 +68,16 @@ impl Inventory {
         let mut models = builder.models;
         models.push(Model::practice());
         let default = default_model(&models, config.default, &path, &variable)?;
-        Ok(Self { models, default })
+        Ok(Self {
+            models,
+            default,
+            key_variables,
+        })
+    }
+
+    /// Returns the names of the variables that hold keys: no command gets them.
+    pub fn key_variables(&self) -> &[String] {
+        &self.key_variables
     }
 
     /// Returns the models in the order to show.
@@ -86,6 +97,13 @@ impl Inventory {
     pub fn resolve(&self, model: &ModelRef) -> Option<Model> {
         let found = self.models.iter().find(|m| m.info().model == *model);
         found.cloned()
+    }
+}
+
+fn key_variable(provider: &Provider) -> Option<String> {
+    match &provider.key {
+        KeySource::Variable(name) => Some(name.clone()),
+        KeySource::None | KeySource::File(_) => None,
     }
 }
 

@@ -1,0 +1,312 @@
+//! Commands about the server as a process: serve, start, stop, status, service.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use super::{
+    DataArgs, Failure, ListArgs, ServeArgs,
+    client::{ask, strange, try_ask},
+};
+use crate::{
+    bundle::BundleSource,
+    data::make_private,
+    local::{Ask, Status, Tell},
+    log,
+    serve::{Config, Running, ServeError},
+    worker_process::WorkerProgram,
+};
+
+/// How long `stop` waits for the end.
+const STOP_BOUND: Duration = Duration::from_secs(10);
+
+pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
+    if args.detached {
+        // Fails only where it already leads a session.
+        let _ = rustix::process::setsid();
+    }
+    let folder = args.data.folder()?;
+    let config = config(&args, folder.clone())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let running = Running::open(config).await.map_err(failed)?;
+        log::begin(&folder)?;
+        let mut stdout = std::io::stdout();
+        // Whoever started it may have gone; it serves all the same.
+        let _ = writeln!(stdout, "listening on http://{}", running.address())
+            .and_then(|()| stdout.flush());
+        running.run().await.map_err(failed)
+    })
+}
+
+pub(super) fn start(args: &ServeArgs) -> Result<(), Failure> {
+    let folder = args.data.folder()?;
+    if let Some(Tell::Status(status)) = try_ask(&folder, &Ask::Status)? {
+        println!("Already running at {}", status.address);
+        return Ok(());
+    }
+    make_private(&folder.join("log")).map_err(|error| {
+        Failure::new(format!(
+            "cannot use the data folder `{}`: {error}",
+            folder.display()
+        ))
+        .hint("use another folder with `--data DIR`")
+    })?;
+    let mut errors = log::append(&folder.join("log/start.log"))?;
+    let begin = errors.seek(SeekFrom::End(0))?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(arguments(args, &folder))
+        .arg("--detached")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(errors)
+        .spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    let Some(address) = line.trim().strip_prefix("listening on ") else {
+        let _ = child.wait();
+        return Err(start_failed(&folder, begin));
+    };
+    println!("Running at {address}");
+    println!("It goes on when this shell ends; `portholed stop` ends it.");
+    println!("Next: `portholed link owner`");
+    Ok(())
+}
+
+pub(super) fn stop(data: &DataArgs) -> Result<(), Failure> {
+    let folder = data.folder()?;
+    ask(data, &Ask::Stop)?;
+    let begun = Instant::now();
+    // The folder is locked until everything is closed.
+    while is_locked(&folder) {
+        if begun.elapsed() > STOP_BOUND {
+            return Err(
+                Failure::new("the server does not end").hint("`portholed logs` may say why")
+            );
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    println!("Stopped");
+    Ok(())
+}
+
+pub(super) fn status(list: &ListArgs) -> Result<(), Failure> {
+    let Tell::Status(status) = ask(&list.data, &Ask::Status)? else {
+        return Err(strange());
+    };
+    if list.json {
+        return print_json(&status);
+    }
+    print_status(&status);
+    Ok(())
+}
+
+pub(super) fn install(args: &ServeArgs) -> Result<(), Failure> {
+    let base =
+        directories::BaseDirs::new().ok_or_else(|| Failure::new("no home directory is known"))?;
+    let folder = base.config_dir().join("systemd/user");
+    let program = std::env::current_exe()?;
+    let unit = unit(&program, &arguments(args, &args.data.folder()?));
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join("portholed.service");
+    std::fs::write(&path, unit)?;
+    println!("Wrote {}", path.display());
+    println!("Next: systemctl --user daemon-reload && systemctl --user enable --now portholed");
+    println!("To have it run while you are logged out: loginctl enable-linger");
+    Ok(())
+}
+
+/// Prints one JSON value.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
+    println!("{text}");
+    Ok(())
+}
+
+fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
+    let variable = std::env::var_os("PORTHOLE_BUNDLE").map(PathBuf::from);
+    let mut allow_hosts: Vec<_> = args
+        .allow_host
+        .iter()
+        .map(|host| host.to_ascii_lowercase())
+        .collect();
+    let public = args.public_url.as_deref().map(public_origin).transpose()?;
+    let public_origin = public.map(|(origin, host)| {
+        allow_hosts.push(host);
+        origin
+    });
+    Ok(Config {
+        data,
+        listen: args.listen,
+        bundle: BundleSource::find(args.bundle.clone(), variable, &std::env::current_exe()?),
+        allow_hosts,
+        public_origin,
+        worker: WorkerProgram::this()?,
+    })
+}
+
+/// Returns origin and host of an https address without a path.
+fn public_origin(text: &str) -> Result<(String, String), Failure> {
+    let bad = || {
+        Failure::new("the public address must be `https://HOST`, without a path")
+            .hint("e.g. `--public-url https://box.example`")
+    };
+    let url = url::Url::parse(text).map_err(|_| bad())?;
+    let host = url.host_str().ok_or_else(bad)?.to_owned();
+    let plain = url.scheme() == "https"
+        && url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty();
+    if plain {
+        Ok((url.origin().ascii_serialization(), host))
+    } else {
+        Err(bad())
+    }
+}
+
+fn failed(error: ServeError) -> Failure {
+    Failure::new(error.to_string()).hint(error.hint())
+}
+
+/// Returns the arguments that serve in the same way.
+fn arguments(args: &ServeArgs, folder: &Path) -> Vec<String> {
+    let mut all = vec![
+        "serve".to_owned(),
+        "--data".to_owned(),
+        absolute(folder),
+        "--listen".to_owned(),
+        args.listen.to_string(),
+    ];
+    let mut add = |name: &str, value: &str| all.extend([name.to_owned(), value.to_owned()]);
+    if let Some(bundle) = &args.bundle {
+        add("--bundle", &absolute(bundle));
+    }
+    for host in &args.allow_host {
+        add("--allow-host", host);
+    }
+    if let Some(url) = &args.public_url {
+        add("--public-url", url);
+    }
+    all
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Returns what the server that did not start had to say.
+fn start_failed(folder: &Path, begin: u64) -> Failure {
+    let mut text = String::new();
+    if let Ok(mut file) = std::fs::File::open(folder.join("log/start.log")) {
+        let _ = file.seek(SeekFrom::Start(begin));
+        let _ = file.take(16 << 10).read_to_string(&mut text);
+    }
+    let mut parts = text.splitn(2, "hint:");
+    let message = parts.next().unwrap_or("").trim();
+    let hint = parts.next().unwrap_or("").trim();
+    let message = message.strip_prefix("error:").unwrap_or(message).trim();
+    match message {
+        "" => Failure::new("the server did not start").hint("`portholed serve` shows why"),
+        message => Failure::new(message).hint(hint),
+    }
+}
+
+fn is_locked(folder: &Path) -> bool {
+    let file = std::fs::File::open(folder.join("lock"));
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+}
+
+fn print_status(status: &Status) {
+    let counts = &status.counts;
+    println!(
+        "running     {} (process {}, version {})",
+        status.address, status.pid, status.version
+    );
+    println!("up          {}", duration(status.up_seconds));
+    println!(
+        "sessions    {} ({} archived)",
+        counts.sessions, counts.archived
+    );
+    println!("workers     {}", counts.workers);
+    println!("connections {}", counts.connections);
+    println!("ui          {}", super::plain::one_line(&status.bundle));
+    println!("data        {}", status.data);
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86400 => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86400, seconds / 3600 % 24),
+    }
+}
+
+fn unit(program: &Path, arguments: &[String]) -> String {
+    let words: Vec<_> = std::iter::once(program.to_string_lossy().into_owned())
+        .chain(arguments.iter().cloned())
+        .map(|word| quoted(&word))
+        .collect();
+    format!(
+        "[Unit]\nDescription=Porthole server\n\n[Service]\nExecStart={}\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\nKillMode=mixed\n\n[Install]\nWantedBy=default.target\n",
+        words.join(" ")
+    )
+}
+
+/// Returns a word as systemd reads it back.
+fn quoted(word: &str) -> String {
+    let escaped = word
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('%', "%%")
+        .replace('$', "$$");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_survives_names_with_blanks_and_signs() {
+        let unit = unit(
+            Path::new("/a b/portholed"),
+            &["serve".to_owned(), "--data".to_owned(), "/x%$\"".to_owned()],
+        );
+        assert!(
+            unit.contains("ExecStart=\"/a b/portholed\" \"serve\" \"--data\" \"/x%%$$\\\"\"\n"),
+            "{unit}"
+        );
+    }
+
+    #[test]
+    fn a_public_address_is_https_and_bare() {
+        assert_eq!(
+            public_origin("https://Box.example/"),
+            Ok(("https://box.example".to_owned(), "box.example".to_owned()))
+        );
+        for bad in [
+            "http://box.example",
+            "https://box.example/x",
+            "https://u@box.example",
+            "box.example",
+            "https://",
+        ] {
+            assert!(public_origin(bad).is_err(), "{bad}");
+        }
+    }
+}

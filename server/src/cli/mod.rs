@@ -1,0 +1,268 @@
+//! The command line: what can be asked, and which module does it. It prints errors the same way for every command.
+
+mod access;
+mod client;
+mod engine;
+mod failure;
+mod follow;
+mod inner;
+mod lifecycle;
+mod logs;
+mod plain;
+
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use failure::Failure;
+
+use crate::data;
+
+/// The server of Porthole: sessions of coding agents, reached from any terminal.
+#[derive(Parser)]
+#[command(
+    name = "portholed",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(after_help = "Example:\n  portholed start && portholed link owner")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve in the foreground.
+    #[command(after_help = "Example:\n  portholed serve --listen 127.0.0.1:0 --data /tmp/try")]
+    Serve(ServeArgs),
+    /// Serve in the background; goes on when the shell ends.
+    #[command(after_help = "Example:\n  portholed start")]
+    Start(ServeArgs),
+    /// End the running server.
+    #[command(after_help = "Example:\n  portholed stop")]
+    Stop(DataArgs),
+    /// Make the server a service of this user.
+    #[command(subcommand)]
+    Service(ServiceCommand),
+    /// Say whether the server is up, and what it does.
+    #[command(after_help = "Example:\n  portholed status --json")]
+    Status(ListArgs),
+    /// Make a link.
+    #[command(subcommand)]
+    Link(LinkCommand),
+    /// List the owner's devices.
+    #[command(after_help = "Example:\n  portholed devices")]
+    Devices(ListArgs),
+    /// End a device's access at once.
+    #[command(after_help = "Example:\n  portholed devices\n  portholed sign-out k3v9x2ab")]
+    SignOut {
+        /// The device, as `portholed devices` names it.
+        device: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// List sessions.
+    #[command(after_help = "Example:\n  portholed sessions --json")]
+    Sessions(ListArgs),
+    /// Make a session; prints its id.
+    #[command(
+        after_help = "Example:\n  portholed new ~/src/site --title 'New footer' --model anthropic/claude-sonnet-4-5"
+    )]
+    New(NewArgs),
+    /// Send input to a session.
+    #[command(
+        after_help = "Example:\n  portholed send k3v9x2abcdef 'run the tests' --wait --answer yes"
+    )]
+    Send(SendArgs),
+    /// Print what was said in a session.
+    #[command(after_help = "Example:\n  portholed transcript k3v9x2abcdef --json")]
+    Transcript {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// List the models that are configured, from where, and whether their keys are there.
+    #[command(after_help = "Example:\n  portholed models")]
+    Models(ListArgs),
+    /// Print the server's log.
+    #[command(after_help = "Example:\n  portholed logs --follow --source worker_process")]
+    Logs(LogsArgs),
+    /// Run one session; the server starts this with a socket as standard input.
+    #[command(hide = true)]
+    Worker,
+    /// Serve files and commands of this machine over standard input and output.
+    #[command(after_help = "Example:\n  ssh HOST portholed env")]
+    Env,
+    /// Look inside.
+    #[command(subcommand)]
+    Debug(DebugCommand),
+}
+
+#[derive(Subcommand)]
+enum ServiceCommand {
+    /// Write a systemd unit of this user and say how to start it.
+    #[command(after_help = "Example:\n  portholed service install")]
+    Install(ServeArgs),
+}
+
+#[derive(Subcommand)]
+enum LinkCommand {
+    /// A link that makes one device the owner's.
+    #[command(after_help = "Example:\n  portholed link owner")]
+    Owner(DataArgs),
+}
+
+#[derive(Subcommand)]
+enum DebugCommand {
+    /// Decode a model's stream from standard input and print the result as JSON.
+    #[command(after_help = "Example:\n  portholed debug model-stream --api messages < body.sse")]
+    ModelStream {
+        /// What kind of stream it is.
+        #[arg(long)]
+        api: Api,
+    },
+}
+
+/// The kinds of model streams.
+#[derive(Clone, Copy, ValueEnum)]
+enum Api {
+    Chat,
+    Responses,
+    Messages,
+}
+
+#[derive(Args, Clone)]
+struct DataArgs {
+    /// The data folder [default: $XDG_DATA_HOME/portholed]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl DataArgs {
+    fn folder(&self) -> Result<PathBuf, Failure> {
+        self.data
+            .clone()
+            .or_else(data::default_folder)
+            .ok_or_else(|| {
+                Failure::new("no home directory is known")
+                    .hint("name a data folder with `--data DIR`")
+            })
+    }
+}
+
+#[derive(Args)]
+struct ListArgs {
+    /// Print one JSON value.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    data: DataArgs,
+    /// The address to listen on; port 0 picks one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420")]
+    listen: SocketAddr,
+    /// The folder of the UI bundle [default: the one inside this program, or beside it]
+    #[arg(long, value_name = "DIR")]
+    bundle: Option<PathBuf>,
+    /// A name under which a proxy with TLS reaches this server; may be given several times.
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// The https address that links name.
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Leave the terminal's session.
+    #[arg(long, hide = true)]
+    detached: bool,
+}
+
+#[derive(Args)]
+struct NewArgs {
+    /// The directory to work in.
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// The title; without it, it is made from the first message.
+    #[arg(long)]
+    title: Option<String>,
+    /// The model, as `PROVIDER/MODEL`.
+    #[arg(long)]
+    model: Option<String>,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+struct SendArgs {
+    /// The session.
+    id: String,
+    /// The text.
+    text: String,
+    /// Wait until the turn has ended, and print the answer.
+    #[arg(long)]
+    wait: bool,
+    /// Answer every question in this way.
+    #[arg(long, requires = "wait")]
+    answer: Option<YesNo>,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// What every question is answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum YesNo {
+    Yes,
+    No,
+}
+
+#[derive(Args)]
+struct LogsArgs {
+    /// Only lines from this part of the server.
+    #[arg(long, value_name = "S")]
+    source: Option<String>,
+    /// Go on as the log grows.
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// Runs the command of this process; returns its exit status.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(args) => lifecycle::serve(args),
+        Command::Start(args) => lifecycle::start(&args),
+        Command::Stop(data) => lifecycle::stop(&data),
+        Command::Service(ServiceCommand::Install(args)) => lifecycle::install(&args),
+        Command::Status(list) => lifecycle::status(&list),
+        Command::Link(LinkCommand::Owner(data)) => access::link_owner(&data),
+        Command::Devices(list) => access::devices(&list),
+        Command::SignOut { device, data } => access::sign_out(device, &data),
+        Command::Sessions(list) => engine::sessions(&list),
+        Command::New(args) => engine::new(&args),
+        Command::Send(args) => engine::send(&args),
+        Command::Transcript { id, list } => engine::transcript(&id, &list),
+        Command::Models(list) => engine::models(&list),
+        Command::Logs(args) => logs::logs(&args),
+        Command::Worker => inner::worker(),
+        Command::Env => inner::env(),
+        Command::Debug(DebugCommand::ModelStream { api }) => inner::model_stream(api),
+    }
+}

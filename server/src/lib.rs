@@ -1,0 +1,33 @@
+//! The server of Porthole as a library, so that it can be tested whole. The program is `main.rs`.
+//!
+//! In reading order: where a request may come from, who it is from, what they may do; then what is kept; then how
+//! everything is connected.
+
+pub mod caller;
+pub mod gate;
+pub mod permit;
+
+pub mod bundle;
+pub mod catalog;
+pub mod data;
+pub mod key;
+pub mod sessions;
+pub mod token;
+
+pub mod limiter;
+pub mod outbox;
+pub mod outlet;
+mod own_calls;
+pub mod server;
+pub mod switchboard;
+pub mod worker_process;
+
+pub mod answer;
+pub mod door;
+pub mod http;
+pub mod link;
+pub mod local;
+pub mod log;
+pub mod serve;
+
+pub mod cli;

@@ -1,0 +1,131 @@
+//! The link as a WebSocket: frames in, frames out, pings. What a frame means is not known here.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{
+        State, WebSocketUpgrade,
+        ws::{Message, WebSocket, rejection::WebSocketUpgradeRejection},
+    },
+    http::{Response, StatusCode},
+};
+use futures_util::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use porthole_protocol::{decode, limits::CLIENT_FRAME_BYTES};
+use porthole_worker::wire::ConnectionId;
+use tokio::time::Instant;
+
+use crate::{
+    answer::Failed,
+    caller::Caller,
+    outbox::{Next, Out},
+    outlet::Outlet,
+    server::{Server, now_ms},
+    switchboard::Input,
+};
+
+/// How often a peer is asked whether it is still there.
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// How long a peer may be silent: two pings and some.
+const SILENCE: Duration = Duration::from_secs(75);
+/// How long a peer may take to read what waits once the connection is to end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Takes a request for the link.
+pub async fn upgrade(
+    caller: Caller,
+    State(server): State<Arc<Server>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response<Body>, Failed> {
+    let upgrade = upgrade.map_err(|_| {
+        Failed::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "the link is a WebSocket",
+            "use the `porthole` launcher",
+        )
+    })?;
+    if let Some(device) = &caller.device {
+        let touched = server.catalog().touch_device(&device.id, now_ms());
+        touched.map_err(|_| Failed::internal())?;
+    }
+    Ok(upgrade
+        .max_message_size(CLIENT_FRAME_BYTES)
+        .max_frame_size(CLIENT_FRAME_BYTES)
+        .on_upgrade(|socket| carry(server, caller, socket)))
+}
+
+async fn carry(server: Arc<Server>, caller: Caller, socket: WebSocket) {
+    let device = caller.device.map(|device| device.id);
+    let (connection, outlet) = server.connect(caller.who, device);
+    let (sink, stream) = socket.split();
+    tokio::select! {
+        () = read(&server, connection, stream) => {}
+        () = write(&server, connection, &outlet, sink) => {}
+    }
+    server.disconnect(connection);
+}
+
+/// Reads until the peer is gone, breaks the protocol of WebSockets, or is silent for too long.
+async fn read(server: &Arc<Server>, connection: ConnectionId, mut stream: SplitStream<WebSocket>) {
+    while let Ok(Some(Ok(message))) = tokio::time::timeout(SILENCE, stream.next()).await {
+        match message {
+            Message::Text(text) => {
+                let frame = decode(&text, CLIENT_FRAME_BYTES).ok();
+                server.handle(Input::Frame { connection, frame });
+            }
+            Message::Binary(_) => server.handle(Input::Frame {
+                connection,
+                frame: None,
+            }),
+            Message::Ping(_) | Message::Pong(_) => {}
+            Message::Close(_) => return,
+        }
+        // A peer that floods does not keep the others from their turn.
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn write(
+    server: &Arc<Server>,
+    connection: ConnectionId,
+    outlet: &Outlet,
+    mut sink: SplitSink<WebSocket, Message>,
+) {
+    let mut ping_at = Instant::now() + PING_EVERY;
+    loop {
+        let sent = match tokio::time::timeout_at(ping_at, outlet.next()).await {
+            Ok(Next::Send(batch)) => send(&mut sink, batch).await,
+            Ok(Next::Refresh(topic)) => {
+                server.handle(Input::Refresh { connection, topic });
+                Ok(())
+            }
+            Ok(Next::Wait) => Ok(()),
+            Ok(Next::End) => break,
+            Err(_) => {
+                ping_at += PING_EVERY;
+                sink.send(Message::Ping(Vec::new().into())).await
+            }
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+    let _ = tokio::time::timeout(LAST_WORDS, sink.send(Message::Close(None))).await;
+}
+
+async fn send(
+    sink: &mut SplitSink<WebSocket, Message>,
+    batch: Vec<Out>,
+) -> Result<(), axum::Error> {
+    for out in batch {
+        let message = match out {
+            Out::Text(text) => Message::Text(text),
+            Out::Control(bytes) => Message::Binary(bytes),
+        };
+        sink.feed(message).await?;
+    }
+    sink.flush().await
+}

@@ -1,0 +1,42 @@
+//! A connection's way out: its outbox, and a bell for the one who writes. What is dropped when is the outbox's to say.
+
+use std::sync::Mutex;
+
+use tokio::sync::Notify;
+
+use crate::{
+    outbox::{Lane, Next, Out, Outbox},
+    server::locked,
+};
+
+/// A connection's way out: what waits, and a bell for its writer.
+#[derive(Default)]
+pub struct Outlet {
+    outbox: Mutex<Outbox>,
+    bell: Notify,
+}
+
+impl Outlet {
+    /// Returns what to send next; waits until there is something.
+    pub async fn next(&self) -> Next {
+        loop {
+            match locked(&self.outbox).take() {
+                Next::Wait => {}
+                next => return next,
+            }
+            self.bell.notified().await;
+        }
+    }
+
+    /// Puts a frame at the end.
+    pub fn push(&self, lane: Lane, out: Out) {
+        locked(&self.outbox).push(lane, out);
+        self.bell.notify_one();
+    }
+
+    /// Nothing more comes; what waits is still sent.
+    pub fn finish(&self) {
+        locked(&self.outbox).finish();
+        self.bell.notify_one();
+    }
+}

@@ -1,0 +1,156 @@
+//! The calls that the server answers itself: about sessions as the catalog keeps them, and models. Those about what
+//! happens inside a session go to its worker.
+
+use std::{path::PathBuf, sync::Arc};
+
+use porthole_protocol::{Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, replies};
+use porthole_worker::{model::Inventory, wire::ConnectionId};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    data::make_private,
+    permit::session_of,
+    server::{Server, now_ms},
+    sessions::{self, Then},
+    switchboard::{Input, unknown_session},
+    token::random_id,
+};
+
+impl Server {
+    /// Answers a call, now or once the answer is found.
+    pub(crate) fn serve(self: &Arc<Self>, connection: ConnectionId, id: u64, call: Call) {
+        if matches!(call, Call::Models {}) {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let result = server.models().await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result,
+                });
+            });
+            return;
+        }
+        let result = match call {
+            Call::SessionCreate {
+                request,
+                dir,
+                title,
+                model,
+            } => self.create(&request, dir, title.as_deref(), model),
+            call => self.change(&call),
+        };
+        self.handle(Input::Answered {
+            connection,
+            id,
+            result,
+        });
+    }
+
+    fn create(
+        self: &Arc<Self>,
+        request: &RequestId,
+        dir: Option<String>,
+        title: Option<&str>,
+        model: Option<ModelRef>,
+    ) -> Result<Box<RawValue>, CallError> {
+        let made = self
+            .catalog()
+            .session_of_request(request)
+            .map_err(catalog_failed)?;
+        if let Some(session) = made {
+            return reply(&replies::Created { session });
+        }
+        let dir = checked_dir(dir)?;
+        let id = SessionId::parse(&random_id::<12>())
+            .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))?;
+        let session = sessions::create(id.clone(), dir, title, model, now_ms())?;
+        make_private(&self.session_folder(&id)).map_err(|error| {
+            CallError::new(
+                ErrorCode::Unavailable,
+                format!("cannot make the session's folder: {error}"),
+            )
+        })?;
+        self.catalog()
+            .add_session(&session, request)
+            .map_err(catalog_failed)?;
+        self.handle(Input::Kept(Box::new(session)));
+        reply(&replies::Created { session: id })
+    }
+
+    fn change(self: &Arc<Self>, call: &Call) -> Result<Box<RawValue>, CallError> {
+        let id = session_of(call).cloned();
+        let kept = id.as_ref().and_then(|id| self.kept_session(id));
+        let before = kept.ok_or_else(unknown_session)?;
+        let (session, then) = sessions::change(call, before.clone())?;
+        let id = session.id.clone();
+        if session != before {
+            self.catalog()
+                .save_session(&session)
+                .map_err(catalog_failed)?;
+            self.handle(Input::Kept(Box::new(session)));
+        }
+        match then {
+            Then::Nothing => {}
+            Then::Halt => self.handle(Input::Halt(id)),
+            Then::Retry => self.handle(Input::Retry(id)),
+        }
+        reply(&replies::Done {})
+    }
+
+    async fn models(&self) -> Result<Box<RawValue>, CallError> {
+        let inventory = Inventory::load(self.data(), |name| std::env::var(name).ok())
+            .await
+            .map_err(|error| {
+                CallError::new(ErrorCode::Invalid, error.to_string()).hint(format!(
+                    "correct `{}`",
+                    self.data().join("models.toml").display()
+                ))
+            })?;
+        reply(&replies::Models {
+            models: inventory.list(),
+            default: inventory.default_model(),
+            config_path: self.data().join("models.toml").display().to_string(),
+        })
+    }
+}
+
+fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
+    serde_json::value::to_raw_value(value)
+        .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))
+}
+
+fn catalog_failed(error: rusqlite::Error) -> CallError {
+    CallError::new(
+        ErrorCode::Unavailable,
+        format!("cannot write the catalog: {error}"),
+    )
+    .hint("is the disk full?")
+}
+
+fn checked_dir(dir: Option<String>) -> Result<String, CallError> {
+    let dir = match dir {
+        Some(dir) => PathBuf::from(dir),
+        None => directories::BaseDirs::new()
+            .map(|dirs| dirs.home_dir().to_owned())
+            .ok_or_else(|| CallError::new(ErrorCode::Invalid, "no home directory is known"))?,
+    };
+    if !dir.is_absolute() {
+        return Err(CallError::new(
+            ErrorCode::Invalid,
+            "the directory must be an absolute path",
+        ));
+    }
+    match std::fs::metadata(&dir) {
+        Ok(metadata) if metadata.is_dir() => Ok(dir.to_string_lossy().into_owned()),
+        Ok(_) => Err(CallError::new(
+            ErrorCode::Invalid,
+            format!("`{}` is no directory", dir.display()),
+        )),
+        Err(error) => Err(CallError::new(
+            ErrorCode::NotFound,
+            format!("cannot use the directory `{}`: {error}", dir.display()),
+        )),
+    }
+}

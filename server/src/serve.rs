@@ -1,0 +1,203 @@
+//! From a data folder to a running server and back: opened in order, closed in order.
+
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::{
+    net::{TcpListener, UnixListener},
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    bundle::{BundleError, BundleSource},
+    catalog::Catalog,
+    data::{DataError, DataFolder},
+    gate::Rules,
+    http::{self, ListenError},
+    key::{KeyError, ServerKey},
+    local::{self, Status},
+    server::{Parts, Server},
+    worker_process::WorkerProgram,
+};
+
+/// What to serve.
+pub struct Config {
+    /// The data folder.
+    pub data: PathBuf,
+    /// The address; port 0 picks one.
+    pub listen: SocketAddr,
+    /// Where the bundle is.
+    pub bundle: BundleSource,
+    /// Names under which a proxy with TLS reaches the server.
+    pub allow_hosts: Vec<String>,
+    /// The https origin that links name, where it is not the address.
+    pub public_origin: Option<String>,
+    /// How workers are started.
+    pub worker: WorkerProgram,
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each says what its source says")]
+pub enum ServeError {
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error("cannot open the catalog in the data folder: {0}")]
+    Catalog(#[from] rusqlite::Error),
+    #[error("cannot make the server's socket or catch signals: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl ServeError {
+    /// Returns what to do next, for a person; may be empty.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Data(DataError::InUse { .. }) => {
+                "`portholed stop` ends a running server; `--data DIR` uses another folder".to_owned()
+            }
+            Self::Data(DataError::Io { .. }) => "use another folder with `--data DIR`".to_owned(),
+            Self::Key(_) => "restore the file from a backup, or remove it: every device then needs a new link".to_owned(),
+            Self::Bundle(_) => "`cargo xtask bundle` makes one; `--bundle DIR` says where it is".to_owned(),
+            Self::Listen(ListenError::InUse(_)) => {
+                "is a server running? `portholed status` says; `--listen 127.0.0.1:0` picks a free port".to_owned()
+            }
+            Self::Listen(ListenError::NotLoopback(_)) => {
+                "listen on 127.0.0.1 and use `ssh -L`, or put a proxy with TLS before it and say `--allow-host HOST`".to_owned()
+            }
+            Self::Listen(ListenError::Io(..)) => "use another address with `--listen ADDR`".to_owned(),
+            Self::Catalog(_) => "is the disk full, or the file damaged?".to_owned(),
+            Self::Io(_) => String::new(),
+        }
+    }
+}
+
+/// A server that is ready.
+pub struct Running {
+    folder: DataFolder,
+    server: Arc<Server>,
+    tcp: TcpListener,
+    unix: UnixListener,
+    address: SocketAddr,
+}
+
+impl Running {
+    /// Opens everything that a server needs.
+    ///
+    /// # Errors
+    /// [`ServeError`]; what was opened is closed again.
+    pub async fn open(config: Config) -> Result<Self, ServeError> {
+        let bundle = config.bundle.load()?;
+        let folder = DataFolder::take(&config.data)?;
+        let key = ServerKey::load(folder.path())?;
+        let catalog = Catalog::open(folder.path())?;
+        let tcp = http::listen(config.listen).await?;
+        let address = tcp.local_addr()?;
+        let unix = local::listen(folder.path())?;
+        let server = Server::start(Parts {
+            data: folder.path().to_owned(),
+            catalog,
+            key,
+            rules: Rules {
+                https_hosts: config.allow_hosts,
+            },
+            bundle_source: config.bundle,
+            bundle,
+            worker: config.worker,
+            origin: config
+                .public_origin
+                .unwrap_or_else(|| format!("http://{address}")),
+        })?;
+        Ok(Self {
+            folder,
+            server,
+            tcp,
+            unix,
+            address,
+        })
+    }
+
+    /// Returns where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the server.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// Serves until a signal or a command ends it, then closes everything in order: no new connections, the word to those
+    /// that are there, the workers, the catalog, the folder.
+    ///
+    /// # Errors
+    /// Where signals cannot be caught.
+    pub async fn run(self) -> Result<(), ServeError> {
+        let mut term = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let status = status_of(&self.server, self.address, &self.folder);
+        let http = tokio::spawn(http::serve(self.server.clone(), self.tcp));
+        let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
+        tracing::info!("listening on http://{}", self.address);
+        loop {
+            tokio::select! {
+                _ = term.recv() => break,
+                _ = interrupt.recv() => break,
+                () = self.server.until_down() => break,
+                _ = hangup.recv() => match self.server.reload_bundle() {
+                    Ok(()) => tracing::info!("read the bundle again"),
+                    Err(error) => tracing::error!("the bundle stays as it was: {error}"),
+                },
+            }
+        }
+        tracing::info!("shutting down");
+        http.abort();
+        local.abort();
+        if tokio::time::timeout(CLOSE_BOUND, self.server.close())
+            .await
+            .is_err()
+        {
+            tracing::error!("workers were left behind");
+        }
+        if let Ok(socket) = local::SocketPath::of(self.folder.path()) {
+            let _ = std::fs::remove_file(socket.path());
+        }
+        self.folder.release();
+        tracing::info!("ended");
+        Ok(())
+    }
+}
+
+/// How long closing may take: the workers' own bound and some.
+const CLOSE_BOUND: Duration = Duration::from_millis(4_500);
+
+fn status_of(
+    server: &Arc<Server>,
+    address: SocketAddr,
+    folder: &DataFolder,
+) -> impl Fn() -> Status + Clone + Send + use<> {
+    let (server, data) = (server.clone(), folder.path().display().to_string());
+    move || {
+        let (counts, up) = server.counts();
+        let manifest = server.bundle().manifest;
+        Status {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            address: format!("http://{address}"),
+            up_seconds: up.as_secs(),
+            data: data.clone(),
+            bundle: format!(
+                "{} {} ({})",
+                manifest.name,
+                manifest.version,
+                &manifest.sha256[..12]
+            ),
+            counts,
+        }
+    }
+}

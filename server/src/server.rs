@@ -1,0 +1,440 @@
+//! The shell around the switchboard: what is open (catalog, connections, workers), and the loop that performs effects.
+//! It decides nothing.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK};
+use porthole_protocol::{Role, SessionId, Who};
+use porthole_worker::wire::{ConnectionId, Open};
+use tokio::sync::{Notify, watch};
+
+use crate::{
+    bundle::{Bundle, BundleError, BundleSource},
+    catalog::{Catalog, Device, RedeemError, Session},
+    data::make_private,
+    gate::Rules,
+    key::ServerKey,
+    limiter::Limiter,
+    outbox::{Lane, Out},
+    outlet::Outlet,
+    switchboard::{Counts, Effect, Input, Switchboard},
+    token::{Token, random_id},
+    worker_process::{self, WorkerHandle, WorkerProgram},
+};
+
+/// How long an owner link can be used.
+pub const OWNER_LINK_SECONDS: u64 = 10 * 60;
+/// After how long without watchers and work a worker stops.
+const IDLE_SECONDS: u64 = 5 * 60;
+
+/// What a server is made of.
+pub struct Parts {
+    /// Its data folder.
+    pub data: PathBuf,
+    /// The open catalog.
+    pub catalog: Catalog,
+    /// Its key.
+    pub key: ServerKey,
+    /// Where requests may come from.
+    pub rules: Rules,
+    /// Where the bundle is.
+    pub bundle_source: BundleSource,
+    /// The bundle.
+    pub bundle: Bundle,
+    /// How workers are started.
+    pub worker: WorkerProgram,
+    /// The origin that links name.
+    pub origin: String,
+}
+
+/// A running server.
+pub struct Server {
+    data: PathBuf,
+    key: ServerKey,
+    rules: Rules,
+    origin: String,
+    bundle_source: BundleSource,
+    worker: WorkerProgram,
+    bundle: Mutex<Bundle>,
+    catalog: Mutex<Catalog>,
+    board: Mutex<Switchboard>,
+    outlets: Mutex<HashMap<ConnectionId, Arc<Outlet>>>,
+    workers: Mutex<HashMap<SessionId, WorkerHandle>>,
+    limiter: Mutex<Limiter>,
+    next_connection: AtomicU64,
+    started: Instant,
+    worker_ended: Notify,
+    down: watch::Sender<bool>,
+}
+
+impl Server {
+    /// Returns a server that goes on with what was interrupted.
+    ///
+    /// # Errors
+    /// Where the catalog cannot be read.
+    pub fn start(parts: Parts) -> rusqlite::Result<Arc<Self>> {
+        let sessions = parts.catalog.sessions()?;
+        let board = Switchboard::new(machine_name(), now_ms(), sessions);
+        let server = Arc::new(Self {
+            data: parts.data,
+            key: parts.key,
+            rules: parts.rules,
+            origin: parts.origin,
+            bundle_source: parts.bundle_source,
+            worker: parts.worker,
+            bundle: Mutex::new(parts.bundle),
+            catalog: Mutex::new(parts.catalog),
+            board: Mutex::new(board),
+            outlets: Mutex::default(),
+            workers: Mutex::default(),
+            limiter: Mutex::new(Limiter::new(Instant::now())),
+            next_connection: AtomicU64::new(1),
+            started: Instant::now(),
+            worker_ended: Notify::new(),
+            down: watch::Sender::new(false),
+        });
+        server.handle(Input::Start);
+        Ok(server)
+    }
+
+    /// Takes what happened and does what follows.
+    pub fn handle(self: &Arc<Self>, input: Input) {
+        let effects = locked(&self.board).handle(input);
+        for effect in effects {
+            self.perform(effect);
+        }
+    }
+
+    /// Opens a connection; returns its number and its way out.
+    pub fn connect(
+        self: &Arc<Self>,
+        who: Who,
+        device: Option<String>,
+    ) -> (ConnectionId, Arc<Outlet>) {
+        let connection = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        let outlet = Arc::new(Outlet::default());
+        locked(&self.outlets).insert(connection, outlet.clone());
+        self.handle(Input::Opened {
+            connection,
+            who,
+            device,
+        });
+        (connection, outlet)
+    }
+
+    /// Ends a connection.
+    pub fn disconnect(self: &Arc<Self>, connection: ConnectionId) {
+        locked(&self.outlets).remove(&connection);
+        self.handle(Input::Closed { connection });
+    }
+
+    /// Takes the end of a worker.
+    pub fn worker_gone(
+        self: &Arc<Self>,
+        session: &SessionId,
+        generation: u64,
+        reason: String,
+        lived: Duration,
+    ) {
+        {
+            let mut workers = locked(&self.workers);
+            if workers
+                .get(session)
+                .is_some_and(|w| w.generation() == generation)
+            {
+                workers.remove(session);
+            }
+        }
+        self.handle(Input::WorkerGone {
+            session: session.clone(),
+            generation: Some(generation),
+            reason,
+            lived,
+        });
+        self.worker_ended.notify_waiters();
+    }
+
+    /// Returns the server's key.
+    pub fn key(&self) -> &ServerKey {
+        &self.key
+    }
+
+    /// Returns where requests may come from.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Returns the bundle.
+    pub fn bundle(&self) -> Bundle {
+        locked(&self.bundle).clone()
+    }
+
+    /// Returns the catalog, for as long as the guard lives.
+    pub fn catalog(&self) -> MutexGuard<'_, Catalog> {
+        locked(&self.catalog)
+    }
+
+    /// Returns the counts, and for how long the server has been up.
+    pub fn counts(&self) -> (Counts, Duration) {
+        (locked(&self.board).counts(), self.started.elapsed())
+    }
+
+    /// Returns the data folder.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Returns a session as it is kept.
+    pub fn kept_session(&self, session: &SessionId) -> Option<Session> {
+        let board = locked(&self.board);
+        board.home().get(session).map(|line| line.session.clone())
+    }
+
+    /// Returns the origin that links name.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Reads the bundle again and tells everyone where it is another.
+    ///
+    /// # Errors
+    /// [`BundleError`]; the old bundle stays.
+    pub fn reload_bundle(self: &Arc<Self>) -> Result<(), BundleError> {
+        let fresh = self.bundle_source.load()?;
+        let sha256 = fresh.manifest.sha256.clone();
+        let old = std::mem::replace(&mut *locked(&self.bundle), fresh);
+        if old.manifest.sha256 != sha256 {
+            self.handle(Input::BundleChanged { sha256 });
+        }
+        Ok(())
+    }
+
+    /// Makes an owner link. The result is a secret.
+    ///
+    /// # Errors
+    /// Where the catalog fails.
+    pub fn owner_link(&self) -> rusqlite::Result<String> {
+        let token = Token::new(PREFIX_OWNER_LINK);
+        let now = now_ms();
+        self.catalog()
+            .add_owner_link(&token.hash(), now, now + OWNER_LINK_SECONDS * 1000)?;
+        let link = Link {
+            origin: self.origin.clone(),
+            kind: LinkKind::Owner,
+            token: token.reveal().to_owned(),
+            fingerprint: self.key.fingerprint(),
+        };
+        Ok(link.to_text())
+    }
+
+    /// Takes one from the allowance of redeems.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn may_redeem(&self) -> Result<(), Duration> {
+        locked(&self.limiter).take(Instant::now())
+    }
+
+    /// Uses a link up; returns the cookie of the new device.
+    ///
+    /// # Errors
+    /// [`RedeemError`]
+    pub fn redeem(&self, link: &Token, name: &str) -> Result<Token, RedeemError> {
+        let cookie = Token::new(PREFIX_DEVICE);
+        let now = now_ms();
+        let device = Device {
+            id: random_id::<8>(),
+            name: name.to_owned(),
+            created_ms: now,
+            used_ms: now,
+        };
+        self.catalog()
+            .redeem(&link.hash(), &device, &cookie.hash())?;
+        tracing::info!(device = device.id, "a device of the owner was let in");
+        Ok(cookie)
+    }
+
+    /// Forgets a device and closes its connections; returns whether there was one.
+    ///
+    /// # Errors
+    /// Where the catalog fails.
+    pub fn sign_out(self: &Arc<Self>, device: &str) -> rusqlite::Result<bool> {
+        let removed = self.catalog().remove_device(device)?;
+        self.handle(Input::SignedOut {
+            device: device.to_owned(),
+        });
+        Ok(removed)
+    }
+
+    /// Says that the server is to end.
+    pub fn shut_down(&self) {
+        self.down.send_replace(true);
+    }
+
+    /// Returns once the server is to end.
+    pub async fn until_down(&self) {
+        let mut down = self.down.subscribe();
+        // The sender lives as long as the server, so that this can only end with `true`.
+        let _ = down.wait_for(|down| *down).await;
+    }
+
+    /// Tells everyone, stops the workers and waits for their end.
+    pub async fn close(self: &Arc<Self>) {
+        self.handle(Input::ShutDown);
+        loop {
+            let ended = self.worker_ended.notified();
+            if locked(&self.workers).is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    fn perform(self: &Arc<Self>, effect: Effect) {
+        match effect {
+            Effect::Send {
+                connection,
+                lane,
+                frame,
+            } => self.push(connection, lane, Out::Text(frame)),
+            Effect::Control {
+                connection,
+                control,
+            } => self.control(connection, &control),
+            Effect::Close { connection } => self.finish(connection),
+            Effect::Serve {
+                connection,
+                id,
+                call,
+            } => self.serve(connection, id, call),
+            Effect::Start(session) => self.start_worker(&session),
+            Effect::StartLater { session, after } => self.start_later(session, after),
+            Effect::Tell { session, message } => {
+                if let Some(worker) = locked(&self.workers).get(&session) {
+                    worker.tell(message);
+                }
+            }
+            Effect::Save(session) => {
+                if let Err(error) = self.catalog().save_session(&session) {
+                    tracing::error!("cannot write the catalog: {error}");
+                }
+            }
+        }
+    }
+
+    fn push(&self, connection: ConnectionId, lane: Lane, out: Out) {
+        if let Some(outlet) = locked(&self.outlets).get(&connection) {
+            outlet.push(lane, out);
+        }
+    }
+
+    fn control(&self, connection: ConnectionId, control: &LinkControl) {
+        if let Ok(bytes) = serde_json::to_vec(control) {
+            self.push(connection, Lane::Must, Out::Control(bytes.into()));
+        }
+    }
+
+    fn finish(&self, connection: ConnectionId) {
+        if let Some(outlet) = locked(&self.outlets).get(&connection) {
+            outlet.finish();
+        }
+    }
+
+    fn start_later(self: &Arc<Self>, session: SessionId, after: Duration) {
+        let server = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            server.handle(Input::StartDue(session));
+        });
+    }
+
+    fn start_worker(self: &Arc<Self>, session: &SessionId) {
+        match self.try_start_worker(session) {
+            Ok(()) => {}
+            Err(reason) => self.handle(Input::WorkerGone {
+                session: session.clone(),
+                generation: None,
+                reason: format!("cannot start the session's worker: {reason}"),
+                lived: Duration::ZERO,
+            }),
+        }
+    }
+
+    fn try_start_worker(self: &Arc<Self>, session: &SessionId) -> Result<(), String> {
+        let kept = self.kept_session(session);
+        let kept = kept.ok_or("there is no such session")?;
+        let folder = self.session_folder(session);
+        make_private(&folder).map_err(|e| e.to_string())?;
+        let generation = self
+            .catalog()
+            .next_generation(session)
+            .map_err(|e| e.to_string())?;
+        let open = Open {
+            session: session.clone(),
+            folder,
+            data: self.data.clone(),
+            dir: PathBuf::from(kept.dir),
+            model: kept.model,
+            owner_name: owner_name(),
+            idle_seconds: IDLE_SECONDS,
+            generation,
+        };
+        let handle = worker_process::start(self, &self.worker, open).map_err(|e| e.to_string())?;
+        locked(&self.workers).insert(session.clone(), handle);
+        self.handle(Input::WorkerBorn {
+            session: session.clone(),
+            generation,
+        });
+        tracing::info!(%session, generation, "worker started");
+        Ok(())
+    }
+
+    /// Returns where a session keeps its things.
+    pub(crate) fn session_folder(&self, session: &SessionId) -> PathBuf {
+        self.data.join("sessions").join(session.as_str())
+    }
+}
+
+/// Returns the owner, as everyone sees them.
+pub fn owner() -> Who {
+    Who {
+        role: Role::Owner,
+        id: "owner".to_owned(),
+        name: owner_name(),
+    }
+}
+
+/// Returns milliseconds since the Unix epoch.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns what a mutex guards. A panic of another task left it whole: every change is made in one go.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn owner_name() -> String {
+    std::env::var("USER")
+        .ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "owner".to_owned())
+}
+
+fn machine_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}

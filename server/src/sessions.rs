@@ -1,0 +1,151 @@
+//! The server's own calls about sessions: what each makes of what is kept. Pure: the catalog is written by the caller.
+
+use porthole_protocol::{Call, CallError, ErrorCode, ModelRef, SessionId, limits::TITLE_CHARS};
+
+use crate::catalog::Session;
+
+/// What a session is called until it has a message.
+const UNTITLED: &str = "New session";
+
+/// What follows from a call, besides what is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing.
+    Nothing,
+    /// Its worker stops.
+    Halt,
+    /// Its failure is forgotten and its worker starts.
+    Retry,
+}
+
+/// Returns a new session.
+///
+/// # Errors
+/// Where the title cannot be one.
+pub fn create(
+    id: SessionId,
+    dir: String,
+    title: Option<&str>,
+    model: Option<ModelRef>,
+    now_ms: u64,
+) -> Result<Session, CallError> {
+    Ok(Session {
+        id,
+        title: title.map_or_else(|| Ok(UNTITLED.to_owned()), checked_title)?,
+        title_given: title.is_some(),
+        dir,
+        model,
+        created_ms: now_ms,
+        updated_ms: now_ms,
+        pinned: false,
+        archived: false,
+        unread: false,
+        busy: false,
+    })
+}
+
+/// Returns the session after the call, and what follows.
+///
+/// # Errors
+/// Where the call makes no sense.
+pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), CallError> {
+    let then = match call {
+        Call::SessionRename { title, .. } => {
+            session.title = checked_title(title)?;
+            session.title_given = true;
+            Then::Nothing
+        }
+        Call::SessionPin { pinned, .. } => {
+            session.pinned = *pinned;
+            Then::Nothing
+        }
+        Call::SessionArchive { .. } => {
+            session.archived = true;
+            session.busy = false;
+            Then::Halt
+        }
+        Call::SessionRestore { .. } => {
+            session.archived = false;
+            Then::Nothing
+        }
+        Call::SessionRead { .. } => {
+            session.unread = false;
+            Then::Nothing
+        }
+        Call::SessionRetry { .. } => Then::Retry,
+        Call::SessionCreate { .. }
+        | Call::Submit { .. }
+        | Call::Withdraw { .. }
+        | Call::Stop { .. }
+        | Call::AnswerQuestion { .. }
+        | Call::Configure { .. }
+        | Call::Shell { .. }
+        | Call::History { .. }
+        | Call::OutputRead { .. }
+        | Call::Models {} => {
+            return Err(CallError::new(
+                ErrorCode::Internal,
+                "this call changes no session",
+            ));
+        }
+    };
+    Ok((session, then))
+}
+
+/// Controls would be dropped by every screen, so a title has none.
+fn checked_title(title: &str) -> Result<String, CallError> {
+    let title: String = title
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let title = title.trim();
+    if title.is_empty() {
+        return Err(CallError::new(ErrorCode::Invalid, "the title is empty"));
+    }
+    if title.chars().count() > TITLE_CHARS {
+        return Err(CallError::new(
+            ErrorCode::TooLarge,
+            format!("the title is longer than {TITLE_CHARS} characters"),
+        ));
+    }
+    Ok(title.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> Session {
+        let id = SessionId::parse("s1").expect("an id");
+        create(id, "/".to_owned(), None, None, 5).expect("made")
+    }
+
+    #[test]
+    fn a_title_is_trimmed_and_bounded() {
+        let rename = |title: &str| {
+            let call = Call::SessionRename {
+                session: session().id,
+                title: title.to_owned(),
+            };
+            change(&call, session()).map(|(session, _)| session.title)
+        };
+        assert_eq!(rename(" a\u{1b}b\n").as_deref(), Ok("a b"));
+        assert!(rename(" \n").is_err());
+        assert!(rename(&"ä".repeat(TITLE_CHARS)).is_ok());
+        assert!(rename(&"ä".repeat(TITLE_CHARS + 1)).is_err());
+    }
+
+    #[test]
+    fn an_archived_session_has_nothing_to_resume() {
+        let busy = Session {
+            busy: true,
+            ..session()
+        };
+        let call = Call::SessionArchive {
+            session: busy.id.clone(),
+        };
+        let (archived, then) = change(&call, busy).expect("changes");
+        assert!(archived.archived && !archived.busy);
+        assert_eq!(then, Then::Halt);
+    }
+}

@@ -1,0 +1,157 @@
+//! What can happen to the switchboard, and what it can want done: two closed lists.
+
+use std::time::Duration;
+
+use axum::extract::ws::Utf8Bytes;
+use porthole_door::LinkControl;
+use porthole_protocol::{Call, CallError, ClientFrame, SessionId, Topic, Who};
+use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use serde_json::value::RawValue;
+
+use crate::{catalog::Session, outbox::Lane};
+
+/// Everything that can happen.
+#[derive(Debug)]
+pub enum Input {
+    /// The server started: interrupted work goes on.
+    Start,
+    /// Someone connected; `device` is the owner's device by which they were let in.
+    Opened {
+        /// The connection.
+        connection: ConnectionId,
+        /// Who.
+        who: Who,
+        /// The device.
+        device: Option<String>,
+    },
+    /// A connection is gone.
+    Closed {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// A client's frame.
+    Frame {
+        /// The connection.
+        connection: ConnectionId,
+        /// The frame; `None`: it was none of this protocol.
+        frame: Option<ClientFrame>,
+    },
+    /// Everything is sent, and this topic had fallen behind.
+    Refresh {
+        /// The connection.
+        connection: ConnectionId,
+        /// The topic.
+        topic: Topic,
+    },
+    /// The server's own answer to a call.
+    Answered {
+        /// The connection.
+        connection: ConnectionId,
+        /// The client's id of the call.
+        id: u64,
+        /// The reply.
+        result: Result<Box<RawValue>, CallError>,
+    },
+    /// What is kept of a session is new or changed.
+    Kept(Box<Session>),
+    /// A session's failure is to be forgotten and its worker started.
+    Retry(SessionId),
+    /// A session's worker is to stop.
+    Halt(SessionId),
+    /// A worker said something.
+    Worker {
+        /// The session.
+        session: SessionId,
+        /// Which life.
+        generation: u64,
+        /// What.
+        message: Box<FromWorker>,
+        /// The frame that travels along.
+        body: Utf8Bytes,
+    },
+    /// A worker could not be started, or is gone.
+    WorkerGone {
+        /// The session.
+        session: SessionId,
+        /// Which life; `None`: it never lived.
+        generation: Option<u64>,
+        /// Why, for a person.
+        reason: String,
+        /// How long it lived.
+        lived: Duration,
+    },
+    /// A worker lives; it is told to open next.
+    WorkerBorn {
+        /// The session.
+        session: SessionId,
+        /// Which life.
+        generation: u64,
+    },
+    /// The waiting time before another start is over.
+    StartDue(SessionId),
+    /// A device may no longer.
+    SignedOut {
+        /// The device.
+        device: String,
+    },
+    /// There is another bundle.
+    BundleChanged {
+        /// Its hash.
+        sha256: String,
+    },
+    /// The server ends.
+    ShutDown,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Effect {
+    /// Queue a frame.
+    Send {
+        /// To whom.
+        connection: ConnectionId,
+        /// How it gives way.
+        lane: Lane,
+        /// The frame.
+        frame: Utf8Bytes,
+    },
+    /// Queue a word to the launcher.
+    Control {
+        /// To whom.
+        connection: ConnectionId,
+        /// What.
+        control: LinkControl,
+    },
+    /// Close once all that waits is sent.
+    Close {
+        /// Which.
+        connection: ConnectionId,
+    },
+    /// Answer a call that is the server's own.
+    Serve {
+        /// Whose.
+        connection: ConnectionId,
+        /// The client's id of it.
+        id: u64,
+        /// The call.
+        call: Call,
+    },
+    /// Start a worker.
+    Start(SessionId),
+    /// Say so after a while with [`Input::StartDue`].
+    StartLater {
+        /// Which.
+        session: SessionId,
+        /// After how long.
+        after: Duration,
+    },
+    /// Say something to a worker.
+    Tell {
+        /// Which.
+        session: SessionId,
+        /// What.
+        message: Box<ToWorker>,
+    },
+    /// Write what is kept of a session.
+    Save(Box<Session>),
+}

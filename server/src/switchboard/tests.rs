@@ -1,0 +1,344 @@
+//! The switchboard as tables: inputs in, effects out, no clock and no socket.
+
+use std::time::Duration;
+
+use porthole_protocol::{
+    Call, ClientFrame, ConversationId, ErrorCode, GuestMode, RequestId, Role, SendMode,
+    ServerFrame, SessionId, SessionState, Topic, Who, decode, limits,
+};
+use porthole_worker::wire::{FromWorker, ToWorker};
+
+use super::{Effect, Input, Switchboard};
+use crate::{catalog::Session, outbox::Lane, sessions};
+
+fn id(text: &str) -> SessionId {
+    SessionId::parse(text).expect("an id")
+}
+
+fn session(name: &str) -> Session {
+    sessions::create(id(name), "/".to_owned(), None, None, 1).expect("made")
+}
+
+fn board() -> Switchboard {
+    Switchboard::new("box".to_owned(), 7, vec![session("a"), session("b")])
+}
+
+fn who(role: Role) -> Who {
+    Who {
+        role,
+        id: "x".to_owned(),
+        name: "x".to_owned(),
+    }
+}
+
+fn guest(of: &str, mode: GuestMode) -> Who {
+    who(Role::Guest {
+        session: id(of),
+        mode,
+        may_approve: false,
+    })
+}
+
+fn open(board: &mut Switchboard, connection: u64, who: Who) {
+    let effects = board.handle(Input::Opened {
+        connection,
+        who,
+        device: None,
+    });
+    assert_eq!(effects.len(), 1, "hello and nothing else");
+}
+
+fn submit(of: &str) -> Call {
+    Call::Submit {
+        session: id(of),
+        conversation: ConversationId::ROOT,
+        request: RequestId::parse("r").expect("an id"),
+        mode: SendMode::FollowUp,
+        text: "hi".to_owned(),
+    }
+}
+
+fn topic(of: &str) -> Topic {
+    Topic::Conversation {
+        session: id(of),
+        conversation: ConversationId::ROOT,
+    }
+}
+
+fn call(board: &mut Switchboard, connection: u64, number: u64, call: Call) -> Vec<Effect> {
+    board.handle(Input::Frame {
+        connection,
+        frame: Some(ClientFrame::Call { id: number, call }),
+    })
+}
+
+fn watch(board: &mut Switchboard, connection: u64, topic: Topic) -> Vec<Effect> {
+    board.handle(Input::Frame {
+        connection,
+        frame: Some(ClientFrame::Watch { topic }),
+    })
+}
+
+fn said(board: &mut Switchboard, of: &str, generation: u64, message: FromWorker) -> Vec<Effect> {
+    board.handle(Input::Worker {
+        session: id(of),
+        generation,
+        message: Box::new(message),
+        body: "body".into(),
+    })
+}
+
+fn gone(board: &mut Switchboard, of: &str, generation: u64, lived: u64) -> Vec<Effect> {
+    board.handle(Input::WorkerGone {
+        session: id(of),
+        generation: Some(generation),
+        reason: "it crashed".to_owned(),
+        lived: Duration::from_secs(lived),
+    })
+}
+
+fn live(board: &mut Switchboard, of: &str, generation: u64) -> Vec<Effect> {
+    board.handle(Input::WorkerBorn {
+        session: id(of),
+        generation,
+    });
+    said(board, of, generation, FromWorker::Ready)
+}
+
+/// Returns the code of the error that a connection is sent.
+fn error(effects: &[Effect], to: u64) -> Option<ErrorCode> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Send {
+            connection, frame, ..
+        } if *connection == to => match decode(frame, limits::SERVER_FRAME_BYTES).ok()? {
+            ServerFrame::Error { error, .. } | ServerFrame::Ended { error, .. } => Some(error.code),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn starts(effects: &[Effect]) -> bool {
+    effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Start(_)))
+}
+
+fn later(effects: &[Effect]) -> Option<u128> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::StartLater { after, .. } => Some(after.as_millis()),
+        _ => None,
+    })
+}
+
+fn told(effects: &[Effect]) -> Vec<&ToWorker> {
+    let tell = |effect| match effect {
+        &Effect::Tell { ref message, .. } => Some(&**message),
+        _ => None,
+    };
+    effects.iter().filter_map(tell).collect()
+}
+
+#[test]
+fn calls_wait_for_the_worker_and_go_to_it_in_order() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    assert!(starts(&call(&mut board, 1, 1, submit("a"))));
+    assert!(
+        !starts(&call(&mut board, 1, 2, submit("a"))),
+        "one start is enough"
+    );
+    let effects = live(&mut board, "a", 1);
+    let ids: Vec<_> = told(&effects)
+        .into_iter()
+        .filter_map(|message| match message {
+            ToWorker::Call { id, .. } => Some(*id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, [1, 2]);
+}
+
+#[test]
+fn a_guest_is_checked_before_a_worker_is_started() {
+    let mut board = board();
+    open(&mut board, 1, guest("a", GuestMode::View));
+    let effects = call(&mut board, 1, 1, submit("a"));
+    assert_eq!(error(&effects, 1), Some(ErrorCode::NotAllowed));
+    assert!(!starts(&effects));
+    let effects = watch(&mut board, 1, topic("b"));
+    assert_eq!(
+        error(&effects, 1),
+        Some(ErrorCode::NotFound),
+        "as if it were not there"
+    );
+    assert!(!starts(&effects));
+    assert!(starts(&watch(&mut board, 1, topic("a"))));
+}
+
+#[test]
+fn a_guest_sees_one_row_and_no_change_of_others() {
+    let mut board = board();
+    open(&mut board, 1, guest("a", GuestMode::View));
+    watch(&mut board, 1, Topic::Sessions);
+    assert!(board.handle(Input::Kept(Box::new(session("b")))).is_empty());
+    let effects = board.handle(Input::Kept(Box::new(session("a"))));
+    let [
+        Effect::Send {
+            connection: 1,
+            lane: Lane::Topic(Topic::Sessions),
+            frame,
+        },
+    ] = &effects[..]
+    else {
+        panic!("one frame: {effects:?}")
+    };
+    assert!(
+        frame.contains(r#""id":"a""#) && !frame.contains(r#""id":"b""#),
+        "{frame}"
+    );
+    assert!(
+        frame.starts_with(r#"{"snapshot""#),
+        "its numbers have gaps: {frame}"
+    );
+}
+
+#[test]
+fn crashes_are_waited_out_longer_each_time_and_then_a_failure() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    watch(&mut board, 1, topic("a"));
+    live(&mut board, "a", 1);
+    assert_eq!(later(&gone(&mut board, "a", 1, 1)), Some(250));
+    assert!(starts(&board.handle(Input::StartDue(id("a")))));
+    live(&mut board, "a", 2);
+    assert_eq!(later(&gone(&mut board, "a", 2, 1)), Some(500));
+    board.handle(Input::StartDue(id("a")));
+    live(&mut board, "a", 3);
+    let effects = gone(&mut board, "a", 3, 1);
+    assert_eq!(later(&effects), None);
+    assert_eq!(error(&effects, 1), Some(ErrorCode::Unavailable));
+    let failed = &board.home().get(&id("a")).expect("there").state;
+    assert!(matches!(failed, SessionState::Failed { reason } if reason == "it crashed"));
+    assert!(
+        !starts(&watch(&mut board, 1, topic("a"))),
+        "only a person starts it again"
+    );
+    assert!(starts(&board.handle(Input::Retry(id("a")))));
+}
+
+#[test]
+fn a_crash_after_a_long_life_begins_the_count_again() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    watch(&mut board, 1, topic("a"));
+    for generation in 1..10 {
+        live(&mut board, "a", generation);
+        assert_eq!(later(&gone(&mut board, "a", generation, 3600)), Some(250));
+        board.handle(Input::StartDue(id("a")));
+    }
+}
+
+#[test]
+fn a_crash_without_watchers_and_work_starts_nothing() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    call(&mut board, 1, 1, submit("a"));
+    live(&mut board, "a", 1);
+    said(
+        &mut board,
+        "a",
+        1,
+        FromWorker::Reply {
+            connection: 1,
+            id: 1,
+        },
+    );
+    assert_eq!(later(&gone(&mut board, "a", 1, 1)), None);
+}
+
+#[test]
+fn a_worker_answers_only_for_its_own_session_and_life() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    call(&mut board, 1, 1, submit("a"));
+    watch(&mut board, 1, topic("a"));
+    watch(&mut board, 1, topic("b"));
+    live(&mut board, "a", 1);
+    live(&mut board, "b", 1);
+    let reply = || FromWorker::Reply {
+        connection: 1,
+        id: 1,
+    };
+    let snapshot = || FromWorker::Snapshot {
+        connection: 1,
+        topic: topic("a"),
+    };
+    let delta = || FromWorker::Delta { topic: topic("a") };
+    for message in [reply(), snapshot(), delta()] {
+        assert!(
+            said(&mut board, "b", 1, message.clone()).is_empty(),
+            "another session: {message:?}"
+        );
+        assert!(
+            said(&mut board, "a", 9, message.clone()).is_empty(),
+            "another life: {message:?}"
+        );
+    }
+    assert!(
+        said(&mut board, "a", 1, delta()).is_empty(),
+        "no delta before the snapshot"
+    );
+    assert_eq!(said(&mut board, "a", 1, snapshot()).len(), 1);
+    assert_eq!(said(&mut board, "a", 1, delta()).len(), 1);
+    assert_eq!(said(&mut board, "a", 1, reply()).len(), 1);
+    assert!(
+        said(&mut board, "a", 1, reply()).is_empty(),
+        "answered once"
+    );
+}
+
+#[test]
+fn a_snapshot_is_asked_for_once_however_often_a_client_asks() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    live(&mut board, "a", 1);
+    watch(&mut board, 1, topic("a"));
+    live(&mut board, "a", 1);
+    for _ in 0..100 {
+        assert!(told(&watch(&mut board, 1, topic("a"))).is_empty());
+    }
+}
+
+#[test]
+fn the_thirty_third_watch_is_refused() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    for number in 1..=limits::WATCHES as u64 {
+        let topic = Topic::Conversation {
+            session: id("a"),
+            conversation: ConversationId(number),
+        };
+        assert_eq!(error(&watch(&mut board, 1, topic), 1), None);
+    }
+    assert_eq!(
+        error(&watch(&mut board, 1, Topic::Sessions), 1),
+        Some(ErrorCode::Busy)
+    );
+}
+
+#[test]
+fn nothing_is_started_once_the_server_ends() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    watch(&mut board, 1, topic("a"));
+    live(&mut board, "a", 1);
+    let effects = board.handle(Input::ShutDown);
+    assert_eq!(told(&effects), [&ToWorker::Stop]);
+    let effects = gone(&mut board, "a", 1, 1);
+    assert!(!starts(&effects) && later(&effects).is_none());
+    assert_eq!(
+        error(&call(&mut board, 1, 2, submit("b")), 1),
+        Some(ErrorCode::Unavailable)
+    );
+}

@@ -1,0 +1,14 @@
+//! The whole server over real sockets, with workers that do as they are told: this program itself, started again.
+
+mod commands;
+mod door;
+mod fake_worker;
+mod life;
+mod link;
+mod world;
+
+#[test]
+#[ignore = "the other tests start this as the worker of a session"]
+fn fake_worker() {
+    fake_worker::run();
+}

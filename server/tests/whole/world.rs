@@ -1,0 +1,312 @@
+//! A server of its own for each test, in a temporary folder, and clients that speak to it.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use porthole_protocol::{
+    Call, CallError, ClientFrame, ConversationId, RequestId, SendMode, ServerFrame, SessionId,
+    Topic, decode, encode, limits, replies,
+};
+use portholed::{
+    bundle::BundleSource,
+    serve::{Config, Running, ServeError},
+    server::Server,
+    worker_process::WorkerProgram,
+};
+use serde::de::DeserializeOwned;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    task::JoinHandle,
+};
+use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
+
+/// A ceiling for waiting, not a measure of speed.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// A running server in a folder of its own.
+pub(crate) struct World {
+    pub(crate) home: tempfile::TempDir,
+    pub(crate) address: SocketAddr,
+    pub(crate) server: Arc<Server>,
+    pub(crate) run: JoinHandle<Result<(), ServeError>>,
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+pub(crate) type Socket = WebSocketStream<TcpStream>;
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        bundle(&home.path().join("bundle"), b"one");
+        Self::within(home).await
+    }
+
+    pub(crate) async fn within(home: tempfile::TempDir) -> Self {
+        let running = Running::open(config(home.path())).await.expect("opens");
+        let (address, server) = (running.address(), running.server().clone());
+        let run = tokio::spawn(running.run());
+        Self {
+            home,
+            address,
+            server,
+            run,
+        }
+    }
+
+    /// Ends the server as `portholed stop` does; returns its folder for another.
+    pub(crate) async fn stop(self) -> tempfile::TempDir {
+        self.server.shut_down();
+        let ended = tokio::time::timeout(SOON, self.run).await.expect("ends");
+        ended.expect("does not panic").expect("ends well");
+        self.home
+    }
+
+    pub(crate) async fn http(&self, text: &str) -> Answer {
+        let mut stream = TcpStream::connect(self.address).await.expect("connects");
+        stream.write_all(text.as_bytes()).await.expect("writes");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.expect("reads");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|s| s.parse().ok())
+            .unwrap_or(0);
+        Answer {
+            status,
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
+        let text = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{headers}\r\n",
+            self.address
+        );
+        self.http(&text).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, headers: &str, body: &str) -> Answer {
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+            self.address,
+            body.len()
+        );
+        self.http(&text).await
+    }
+
+    pub(crate) fn token(&self) -> String {
+        let link = self.server.owner_link().expect("made");
+        porthole_door::Link::parse(&link).expect("a link").token
+    }
+
+    /// Redeems a link; returns the cookie header's line.
+    pub(crate) async fn sign_in(&self) -> String {
+        let body = format!(r#"{{"token":"{}","name":"test"}}"#, self.token());
+        let answer = self.post("/door/redeem", "", &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let cookie = answer
+            .head
+            .lines()
+            .find_map(|line| line.strip_prefix("set-cookie: "));
+        let cookie = cookie
+            .expect("a cookie")
+            .split(';')
+            .next()
+            .expect("a value");
+        format!("cookie: {cookie}\r\n")
+    }
+
+    pub(crate) async fn link(&self, cookie: &str) -> Client {
+        let stream = TcpStream::connect(self.address).await.expect("connects");
+        let cookie = cookie.trim().trim_start_matches("cookie: ");
+        let request = tokio_tungstenite::tungstenite::http::Request::builder()
+            .uri(format!("ws://{}/link", self.address))
+            .header("host", self.address.to_string())
+            .header("origin", format!("http://{}", self.address))
+            .header("cookie", cookie)
+            .header("connection", "upgrade")
+            .header("upgrade", "websocket")
+            .header("sec-websocket-version", "13")
+            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+            .body(())
+            .expect("a request");
+        let (socket, _) = client_async(request, stream).await.expect("upgrades");
+        let mut client = Client { socket, next: 1 };
+        let hello = client
+            .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
+            .await;
+        assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
+        client
+    }
+
+    pub(crate) async fn owner(&self) -> Client {
+        let cookie = self.sign_in().await;
+        self.link(&cookie).await
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+}
+
+pub(crate) fn config(home: &Path) -> Config {
+    Config {
+        data: home.join("data"),
+        listen: "127.0.0.1:0".parse().expect("an address"),
+        bundle: BundleSource::Folder(home.join("bundle")),
+        allow_hosts: Vec::new(),
+        public_origin: None,
+        worker: WorkerProgram {
+            program: std::env::current_exe().expect("known"),
+            arguments: ["fake_worker", "--exact", "--ignored", "--nocapture"]
+                .map(str::to_owned)
+                .to_vec(),
+            start_bound: SOON,
+        },
+    }
+}
+
+pub(crate) fn bundle(folder: &Path, wasm: &[u8]) {
+    std::fs::create_dir_all(folder).expect("made");
+    std::fs::write(folder.join("porthole-ui.wasm"), wasm).expect("written");
+    let manifest = r#"{"name":"ui","version":"1","abi":1}"#;
+    std::fs::write(folder.join("manifest.json"), manifest).expect("written");
+}
+
+/// A client of the link.
+pub(crate) struct Client {
+    pub(crate) socket: Socket,
+    next: u64,
+}
+
+impl Client {
+    pub(crate) async fn send(&mut self, frame: &ClientFrame) {
+        let text = encode(frame, limits::CLIENT_FRAME_BYTES).expect("encodes");
+        self.socket.send(Message::text(text)).await.expect("sends");
+    }
+
+    pub(crate) async fn next(&mut self) -> Option<Message> {
+        tokio::time::timeout(SOON, self.socket.next())
+            .await
+            .expect("in time")
+            .and_then(Result::ok)
+    }
+
+    /// Returns the first frame like this; the others are dropped.
+    pub(crate) async fn until(
+        &mut self,
+        what: &str,
+        is_it: impl Fn(&ServerFrame) -> bool,
+    ) -> ServerFrame {
+        loop {
+            let message = self
+                .next()
+                .await
+                .unwrap_or_else(|| panic!("closed before {what}"));
+            if let Message::Text(text) = message {
+                let frame = decode(&text, limits::SERVER_FRAME_BYTES).expect("a frame");
+                if is_it(&frame) {
+                    return frame;
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn post(&mut self, call: Call) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.send(&ClientFrame::Call { id, call }).await;
+        id
+    }
+
+    pub(crate) async fn answer<T: DeserializeOwned>(&mut self, id: u64) -> Result<T, CallError> {
+        let mine = |frame: &ServerFrame| match frame {
+            ServerFrame::Reply { id: of, .. } => *of == id,
+            ServerFrame::Error { id: of, .. } => *of == Some(id),
+            _ => false,
+        };
+        match self.until("an answer", mine).await {
+            ServerFrame::Reply { result, .. } => {
+                Ok(serde_json::from_str(result.get()).expect("a reply"))
+            }
+            ServerFrame::Error { error, .. } => Err(error),
+            _ => unreachable!("only these two"),
+        }
+    }
+
+    pub(crate) async fn call<T: DeserializeOwned>(&mut self, call: Call) -> Result<T, CallError> {
+        let id = self.post(call).await;
+        self.answer(id).await
+    }
+
+    pub(crate) async fn new_session(&mut self, request: &str) -> SessionId {
+        let call = Call::SessionCreate {
+            request: RequestId::parse(request).expect("an id"),
+            dir: Some("/".to_owned()),
+            title: None,
+            model: None,
+        };
+        self.call::<replies::Created>(call)
+            .await
+            .expect("made")
+            .session
+    }
+
+    pub(crate) async fn watch(&mut self, topic: Topic) {
+        self.send(&ClientFrame::Watch { topic }).await;
+    }
+
+    /// Waits for a snapshot; returns its epoch and number.
+    pub(crate) async fn snapshot(&mut self, of: &Topic) -> (u64, u64) {
+        let frame = self
+            .until(
+                "a snapshot",
+                |f| matches!(f, ServerFrame::Snapshot { topic, .. } if topic == of),
+            )
+            .await;
+        match frame {
+            ServerFrame::Snapshot { epoch, seq, .. } => (epoch, seq),
+            _ => unreachable!("only this"),
+        }
+    }
+}
+
+pub(crate) fn conversation(session: &SessionId) -> Topic {
+    Topic::Conversation {
+        session: session.clone(),
+        conversation: ConversationId::ROOT,
+    }
+}
+
+pub(crate) fn submit(session: &SessionId, text: &str) -> Call {
+    Call::Submit {
+        session: session.clone(),
+        conversation: ConversationId::ROOT,
+        request: RequestId::parse("r").expect("an id"),
+        mode: SendMode::FollowUp,
+        text: text.to_owned(),
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < SOON, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
