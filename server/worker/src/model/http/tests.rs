@@ -270,3 +270,13 @@ async fn stopping_a_request_closes_its_connection_at_once() {
     // The server reads on until the other side is gone.
     assert!(served.await.expect("the server ends").contains("hello"));
 }
+
+#[test]
+fn clients_are_built_once_for_each_kind_of_address() {
+    let clients = Clients::default();
+    for address in ["http://127.0.0.1:1/", "https://example.org/"] {
+        let url = Url::parse(address).expect("an address");
+        assert!(clients.for_url(&url).is_ok(), "{address}");
+    }
+    assert!(clients.plain.get().is_some() && clients.tls.get().is_some());
+}
