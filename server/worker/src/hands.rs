@@ -1,6 +1,7 @@
 //! What the engine does outside: it asks models and runs tools, and brings back what they say. It decides nothing.
 
 use std::{
+    ffi::OsString,
     future::Future,
     path::{Path, PathBuf},
     pin::Pin,
@@ -43,7 +44,7 @@ pub(crate) struct Real {
     environment: Arc<dyn Environment>,
     cwd: PathBuf,
     runs: PathBuf,
-    variables: Arc<Vec<(std::ffi::OsString, std::ffi::OsString)>>,
+    variables: Arc<Vec<(OsString, OsString)>>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -61,13 +62,14 @@ impl Real {
         if let Err(error) = &inventory {
             tracing::warn!(%error, "no models");
         }
+        let variables = variables(inventory.as_ref().ok());
         Self {
             inventory,
             data,
             environment: porthole_env::local(),
             cwd,
             runs,
-            variables: Arc::new(tool::tool_environment(std::env::vars_os(), &[])),
+            variables: Arc::new(variables),
             seen: Arc::default(),
         }
     }
@@ -115,7 +117,10 @@ impl Hands {
     /// Reads again which models are configured: a person may have written `models.toml` just now.
     pub(crate) async fn reload(&mut self) {
         match self {
-            Self::Real(real) => real.inventory = Inventory::load(&real.data, variable).await,
+            Self::Real(real) => {
+                real.inventory = Inventory::load(&real.data, variable).await;
+                real.variables = Arc::new(variables(real.inventory.as_ref().ok()));
+            }
             #[cfg(test)]
             Self::Scripted(_) => {}
         }
@@ -133,27 +138,21 @@ impl Hands {
         }
     }
 
-    /// Returns why no model can be had, where that is so.
-    pub(crate) fn complaint(&self) -> Option<String> {
+    /// Returns why no model can be had, where that is so, and what to do.
+    pub(crate) fn complaint(&self) -> Option<(String, String)> {
         match self {
-            Self::Real(real) => real.inventory.as_ref().err().map(ToString::to_string),
+            Self::Real(real) => real.inventory.as_ref().err().map(with_hint),
             #[cfg(test)]
             Self::Scripted(_) => None,
         }
     }
 
-    /// Returns the model that new sessions get.
-    pub(crate) fn default_model(&self) -> ModelRef {
+    /// Returns the model that new sessions get; `None`: see [`Self::complaint`].
+    pub(crate) fn default_model(&self) -> Option<ModelRef> {
         match self {
-            Self::Real(real) => match &real.inventory {
-                Ok(inventory) => inventory.default_model(),
-                Err(_) => ModelRef {
-                    provider: "practice".to_owned(),
-                    model: "practice".to_owned(),
-                },
-            },
+            Self::Real(real) => real.inventory.as_ref().ok().map(Inventory::default_model),
             #[cfg(test)]
-            Self::Scripted(script) => script.model(),
+            Self::Scripted(script) => Some(script.model()),
         }
     }
 
@@ -258,13 +257,16 @@ impl Hands {
 }
 
 /// Returns the failure of a request to a model that is not configured.
-fn missing(model: &ModelRef, complaint: Option<String>) -> ModelError {
+fn missing(model: &ModelRef, complaint: Option<(String, String)>) -> ModelError {
+    let (message, hint) = complaint.unwrap_or_else(|| {
+        let hint = "choose another with `/model`, or put it back into `models.toml` and send again";
+        let message = format!("the model `{model}` is not configured any more");
+        (message, hint.to_owned())
+    });
     ModelError {
         kind: ModelErrorKind::Key,
-        message: complaint
-            .unwrap_or_else(|| format!("the model `{model}` is not configured any more")),
-        hint: "choose another with `/model`, or put it back into `models.toml` and send again"
-            .to_owned(),
+        message,
+        hint,
         retryable: false,
         retry_after: None,
         partial: Box::default(),
@@ -277,6 +279,18 @@ fn plan(name: &str, arguments: &serde_json::Value, cwd: &Path) -> Result<Planned
         subject: plan.subject,
         effect: plan.effect,
     })
+}
+
+/// Returns an error of the inventory as a sentence and a hint.
+fn with_hint(error: &InventoryError) -> (String, String) {
+    let (message, hint) = error.0.split_once("\n\nhint: ").unwrap_or((&error.0, ""));
+    (message.to_owned(), hint.to_owned())
+}
+
+/// Returns the variables of commands: the worker's own without any key.
+fn variables(inventory: Option<&Inventory>) -> Vec<(OsString, OsString)> {
+    let keys = inventory.map_or(&[][..], Inventory::key_variables);
+    tool::tool_environment(std::env::vars_os(), keys)
 }
 
 fn variable(name: &str) -> Option<String> {

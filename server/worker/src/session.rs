@@ -8,7 +8,7 @@ mod events;
 
 use std::{collections::HashMap, io, os::unix::net::UnixStream, path::PathBuf, time::Duration};
 
-use porthole_protocol::{CallError, ConversationId, RunOutput, Topic};
+use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput, Topic};
 use tokio::{
     sync::{mpsc, watch},
     task::{AbortHandle, JoinHandle},
@@ -20,7 +20,7 @@ use crate::{
     hands::{Hands, Real},
     link::{self, Reader, Writer},
     model::Piece,
-    record::{ConversationRow, Counters, Loaded, Record},
+    record::{ConversationRow, Record},
     store::{Store, StoreError},
     view::Shown,
     wire::{FromWorker, Open, Status, ToWorker},
@@ -72,19 +72,18 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
     };
     let store = match Store::open(&open.folder) {
         Ok(store) => store,
-        Err(error) => return Err(refuse(writer, &error).await),
+        Err(error) => return Err(refuse(writer, error.to_call_error()).await),
     };
     let runs = open.folder.join("runs");
     let real = Real::new(open.data.clone(), open.dir.clone(), runs).await;
     let hands = Hands::Real(Box::new(real));
     match Session::open(*open, store, hands, writer).await {
         Ok(session) => session.run(reader).await,
-        Err((writer, error)) => Err(refuse(writer, &error).await),
+        Err((writer, error)) => Err(refuse(writer, error).await),
     }
 }
 
-async fn refuse(writer: Writer, error: &StoreError) -> RunError {
-    let error = error.to_call_error();
+async fn refuse(writer: Writer, error: CallError) -> RunError {
     let failed = FromWorker::OpenFailed {
         error: error.clone(),
     };
@@ -170,7 +169,7 @@ impl Session {
         store: Store,
         hands: Hands,
         writer: Writer,
-    ) -> Result<Self, (Writer, StoreError)> {
+    ) -> Result<Self, (Writer, CallError)> {
         let (events, happened) = mpsc::unbounded_channel();
         let (progress, progressed) = mpsc::unbounded_channel();
         let topic = Topic::Conversation {
@@ -201,51 +200,54 @@ impl Session {
             overhead: 0,
             home: std::env::var_os("HOME").map(PathBuf::from),
         };
+        if let Err(error) = session.begin().await {
+            return Err((session.writer, error));
+        }
         match session.load().await {
             Ok(conversation) => session.live = Ok(conversation),
-            Err(error) => return Err((session.writer, error)),
+            Err(error) => return Err((session.writer, error.to_call_error())),
         }
         session.writer.send(&FromWorker::Ready).await;
         session.handle(Input::Resume).await;
         Ok(session)
     }
 
-    /// Returns the conversation from the store; a new one is made first.
+    /// Returns the conversation from the store. A saved model that is gone is no reason to close the session: it
+    /// opens, each turn fails with one clear error, and another model can be chosen.
     async fn load(&mut self) -> Result<Conversation, StoreError> {
-        let loaded = match self.store.load().await? {
-            Some(loaded) => loaded,
-            None => self.begin().await?,
-        };
+        let gone = || StoreError::Damaged("its conversation is missing".to_owned());
+        let loaded = self.store.load().await?.ok_or_else(gone)?;
         let info = self.hands.info(&loaded.row.model);
         let (cwd, rules) = (self.open.dir.clone(), self.hands.rules());
         Ok(Conversation::from_loaded(loaded, info, cwd, rules))
     }
 
-    async fn begin(&mut self) -> Result<Loaded, StoreError> {
-        let chosen = self.open.model.clone();
-        let row = ConversationRow {
+    /// Makes the conversation of a new session. It needs a model to begin with.
+    async fn begin(&mut self) -> Result<(), CallError> {
+        let there = self.store.load().await;
+        if there.map_err(|error| error.to_call_error())?.is_some() {
+            return Ok(());
+        }
+        let chosen = self
+            .open
+            .model
+            .clone()
+            .or_else(|| self.hands.default_model());
+        let Some(model) = chosen else {
+            let (message, hint) = self.hands.complaint().unwrap_or_default();
+            return Err(CallError::new(ErrorCode::Unavailable, message).hint(hint));
+        };
+        let record = Record::Conversation(ConversationRow {
             id: ConversationId::ROOT,
-            model: chosen.unwrap_or_else(|| self.hands.default_model()),
+            model,
             thinking: Default::default(),
             policy: Default::default(),
             title: None,
             paused: false,
             usage: Default::default(),
-        };
-        let record = Record::Conversation(row.clone());
-        self.store.commit(vec![record]).await?;
-        Ok(Loaded {
-            row,
-            counters: Counters::default(),
-            active: Vec::new(),
-            queue: Vec::new(),
-            turn: None,
-            calls: Vec::new(),
-            questions: Vec::new(),
-            shells: Vec::new(),
-            allowed: Vec::new(),
-            updated_ms: now_ms(),
-        })
+        });
+        let done = self.store.commit(vec![record]).await;
+        done.map_err(|error| error.to_call_error())
     }
 
     /// Runs until the server stops it or is gone.

@@ -95,11 +95,10 @@ impl Session {
         if let Some(info) = self.hands.info(&model) {
             return Ok(Some(info));
         }
-        let hint = self
-            .hands
-            .complaint()
-            .unwrap_or_else(|| "`portholed models` lists what is configured".to_owned());
-        let message = format!("there is no model `{model}`");
+        let (message, hint) = self.hands.complaint().unwrap_or_else(|| {
+            let hint = "`portholed models` lists what is configured";
+            (format!("there is no model `{model}`"), hint.to_owned())
+        });
         Err(CallError::new(ErrorCode::Invalid, message).hint(hint))
     }
 

@@ -2,6 +2,7 @@
 
 mod client;
 mod crash;
+mod real;
 mod script;
 
 use std::time::{Duration, Instant};

@@ -35,6 +35,25 @@ fn topic() -> Topic {
     }
 }
 
+fn pair() -> (std::os::unix::net::UnixStream, std::os::unix::net::UnixStream) {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("sockets");
+    ours.set_nonblocking(true).expect("sets");
+    (ours, theirs)
+}
+
+fn opening(folder: &Path, dir: &Path, model: Option<ModelRef>) -> Open {
+    Open {
+        session: session(),
+        folder: folder.into(),
+        data: folder.into(),
+        dir: dir.into(),
+        model,
+        owner_name: "Ada".into(),
+        idle_seconds: 0,
+        generation: 7,
+    }
+}
+
 /// A worker that runs, and what its client knows.
 pub(super) struct Client {
     socket: UnixStream,
@@ -48,7 +67,7 @@ pub(super) struct Client {
     pub(super) grown: u32,
     state: Option<ConversationState>,
     seq: u64,
-    refused: Option<CallError>,
+    pub(super) refused: Option<CallError>,
     replies: HashMap<u64, Result<Value, CallError>>,
     calls: u64,
 }
@@ -71,18 +90,8 @@ impl Client {
     }
 
     fn with(store: Store, folder: &Path, script: &Arc<Script>) -> Self {
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("sockets");
-        ours.set_nonblocking(true).expect("sets");
-        let open = Open {
-            session: session(),
-            folder: folder.into(),
-            data: folder.into(),
-            dir: folder.into(),
-            model: None,
-            owner_name: "Ada".into(),
-            idle_seconds: 0,
-            generation: 7,
-        };
+        let (ours, theirs) = pair();
+        let open = opening(folder, folder, None);
         let hands = Hands::Scripted(Arc::clone(script));
         let worker = tokio::task::spawn_local(async move {
             let (reader, writer) = link::split(theirs).expect("splits");
@@ -90,6 +99,23 @@ impl Client {
                 session.run(reader).await.expect("ends well");
             }
         });
+        Self::of(ours, worker)
+    }
+
+    /// Runs the worker as the server does, on a thread of its own, with the models in `folder` and the tools of this machine.
+    pub(super) async fn start_real(folder: &Path, dir: &Path, model: Option<&str>) -> Self {
+        let (ours, theirs) = pair();
+        let worker = tokio::task::spawn_blocking(|| {
+            // One that cannot open its session has told so.
+            let _ = crate::run(theirs);
+        });
+        let mut client = Self::of(ours, worker);
+        let open = opening(folder, dir, model.and_then(ModelRef::parse));
+        client.send(&ToWorker::Open(Box::new(open))).await;
+        client
+    }
+
+    fn of(ours: std::os::unix::net::UnixStream, worker: JoinHandle<()>) -> Self {
         Self {
             socket: UnixStream::from_std(ours).expect("socket"),
             bytes: Vec::new(),
@@ -271,7 +297,8 @@ impl Client {
 
     fn take(&mut self, head: FromWorker, body: &str) {
         match head {
-            FromWorker::Ready | FromWorker::OpenFailed { .. } => {}
+            FromWorker::Ready => {}
+            FromWorker::OpenFailed { error } => self.refused = Some(error),
             FromWorker::Reply { id, .. } => {
                 let reply = match frame(body) {
                     ServerFrame::Reply { result, .. } => {

@@ -1,0 +1,185 @@
+//! The worker as the server runs it: the entry point, the practice model, and the tools of this machine.
+
+use std::path::Path;
+
+use porthole_protocol::{Call, ConversationId, EntryBody, ErrorCode, RequestId, ToolDetail};
+
+use super::{
+    beside,
+    client::{Client, session, text_of},
+};
+
+/// Models without any that is looked for on this machine.
+const MODELS: &str = r#"
+default = "practice/practice"
+[provider.mock]
+api = "chat"
+base_url = "http://127.0.0.1:9/v1"
+models = [ { id = "mock", context = 1000 } ]
+"#;
+
+fn folders() -> (tempfile::TempDir, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("folder");
+    let dir = tempfile::tempdir().expect("folder");
+    models(folder.path(), MODELS);
+    (folder, dir)
+}
+
+fn models(folder: &Path, text: &str) {
+    std::fs::write(folder.join("models.toml"), text).expect("writes");
+}
+
+fn errors(client: &Client) -> Vec<String> {
+    let error = |e: &porthole_protocol::Entry| match &e.body {
+        EntryBody::Error { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    client.state().entries.iter().filter_map(error).collect()
+}
+
+#[tokio::test]
+async fn practice_makes_a_file_after_a_yes_and_it_is_there() {
+    beside(async {
+        let (folder, dir) = folders();
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        assert!(client.state().info.practice);
+        let wish = "make a file called hello.txt with good morning";
+        client.submit("r1", wish).await.expect("taken");
+        client.until("asked", |c| !c.state().questions.is_empty()).await;
+        let question = client.state().questions[0].clone();
+        assert_eq!(question.subject, "hello.txt");
+        assert!(matches!(question.detail, ToolDetail::Diff { .. }), "{question:?}");
+        assert!(!dir.path().join("hello.txt").exists());
+        assert!(client.answer(question.id).await.counted);
+        client.until("done", |c| c.finals() == 1 && c.state().turn.is_none()).await;
+        let text = std::fs::read_to_string(dir.path().join("hello.txt")).expect("is there");
+        assert!(text.contains("good morning"));
+        client.gone().await;
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        assert_eq!(client.finals(), 1, "it is all there again");
+        client.gone().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_persons_command_runs_and_its_output_can_be_read_whole() {
+    beside(async {
+        let (folder, dir) = folders();
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        let shell = Call::Shell {
+            session: session(),
+            conversation: ConversationId::ROOT,
+            request: RequestId::parse("r1").expect("id"),
+            command: "echo one; echo two >&2".into(),
+            included: false,
+        };
+        client.call(shell).await.expect("taken");
+        client.until("ended", |c| !c.state().entries.is_empty() && c.state().turn.is_none()).await;
+        let EntryBody::Shell {
+            detail:
+                ToolDetail::Command {
+                    exit: Some(0),
+                    tail,
+                    output: Some(output),
+                    ..
+                },
+            ..
+        } = &client.state().entries[0].body
+        else {
+            panic!("{:?}", client.state().entries);
+        };
+        assert!(tail.contains("one") && tail.contains("two"));
+        let read = Call::OutputRead {
+            session: session(),
+            run: output.run.clone(),
+            generation: output.generation,
+            from: 0,
+            bytes: 3,
+        };
+        let part = client.call(read).await.expect("reads");
+        assert_eq!((&part["base64"], &part["complete"]), (&"b25l".into(), &true.into()));
+        client.gone().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_command_that_runs_when_the_server_goes_is_ended_and_told() {
+    beside(async {
+        let (folder, dir) = folders();
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        let shell = Call::Shell {
+            session: session(),
+            conversation: ConversationId::ROOT,
+            request: RequestId::parse("r1").expect("id"),
+            command: "echo $$ > pid; exec sleep 1000".into(),
+            included: true,
+        };
+        client.call(shell).await.expect("taken");
+        let output = dir.path().join("pid");
+        let started = || std::fs::read_to_string(&output).is_ok_and(|text| text.ends_with('\n'));
+        while !started() {
+            tokio::task::yield_now().await;
+        }
+        client.gone().await;
+        let pid = std::fs::read_to_string(&output).expect("is there");
+        let alive = Path::new("/proc").join(pid.trim()).join("cmdline");
+        let line = std::fs::read(alive).unwrap_or_default();
+        assert!(!line.starts_with(b"sleep"), "it is ended");
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        let entries = &client.state().entries;
+        assert!(matches!(entries[..], [porthole_protocol::Entry { body: EntryBody::Shell { .. }, .. }]));
+        client.gone().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_model_that_is_gone_fails_each_turn_once_until_another_is_chosen() {
+    beside(async {
+        let (folder, dir) = folders();
+        let mut client = Client::start_real(folder.path(), dir.path(), Some("mock/mock")).await;
+        client.watch().await;
+        assert_eq!(client.state().info.context_limit, Some(1_000));
+        client.gone().await;
+        models(folder.path(), &MODELS.replace("\"mock\"", "\"other\""));
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        client.submit("r1", "hello").await.expect("taken");
+        client.until("failed", |c| c.finals() == 1 && c.state().turn.is_none()).await;
+        let told = errors(&client);
+        assert!(told.len() == 1 && told[0].contains("mock/mock"), "{told:?}");
+        client.configure("practice/practice").await.expect("there is one");
+        client.submit("r2", "hello").await.expect("taken");
+        client.until("answered", |c| c.finals() == 2).await;
+        let practice = client.state().entries.last().map(text_of);
+        assert!(practice.is_some_and(|text| text.contains("practice")));
+        client.gone().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_new_session_with_a_broken_model_file_says_what_is_wrong_with_it() {
+    beside(async {
+        let (folder, dir) = folders();
+        models(folder.path(), "default = ");
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.until("refused", |c| c.refused.is_some()).await;
+        let error = client.refused.clone().expect("refused");
+        assert_eq!(error.code, ErrorCode::Unavailable);
+        assert!(error.message.contains("models.toml"), "{error:?}");
+        client.gone().await;
+        models(folder.path(), MODELS);
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        client.gone().await;
+    })
+    .await;
+}
