@@ -41,9 +41,6 @@ mod tests {
             wait(1, 0, Some(Duration::from_secs(7))),
             Duration::from_secs(7)
         );
-        assert_eq!(
-            wait(1, 0, Some(Duration::from_secs(86_400))),
-            LONGEST_ASKED
-        );
+        assert_eq!(wait(1, 0, Some(Duration::from_secs(86_400))), LONGEST_ASKED);
     }
 }

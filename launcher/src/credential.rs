@@ -171,10 +171,7 @@ impl Store {
 
 /// A hash, since an origin holds characters that file names should not.
 fn file_name(origin: &str, who: &str) -> String {
-    let digest = ring::digest::digest(
-        &ring::digest::SHA256,
-        format!("{origin}\n{who}").as_bytes(),
-    );
+    let digest = ring::digest::digest(&ring::digest::SHA256, format!("{origin}\n{who}").as_bytes());
     let hex: String = digest.as_ref()[..16]
         .iter()
         .map(|byte| format!("{byte:02x}"))

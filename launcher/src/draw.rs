@@ -115,7 +115,8 @@ impl<'a> Pen<'a> {
             }
             return;
         }
-        let back = usize::from(first > 0 && (width(&old[first - 1]) > 1 || width(&new[first - 1]) > 1));
+        let back =
+            usize::from(first > 0 && (width(&old[first - 1]) > 1 || width(&new[first - 1]) > 1));
         self.row(y, (first - back) as u16);
     }
 
@@ -337,17 +338,32 @@ mod tests {
         assert!(out.contains("\u{26a0}\u{fe0f}\x1b[1;3Hx"), "{out:?}");
     }
 
+    fn parser() -> vt100::Parser {
+        let size = |cells| std::num::NonZeroU16::new(cells).expect("not zero");
+        vt100::Parser::new(size(1), size(24), 0)
+    }
+
     #[test]
     fn partial_redraws_of_wide_text_leave_the_same_screen_as_whole_ones() {
-        let steps = ["\u{26a0}\u{fe0f} build 漢字漢字", "x漢字漢字", "ok", "漢x", ""];
+        let steps = [
+            "\u{26a0}\u{fe0f} build 漢字漢字",
+            "x漢字漢字",
+            "ok",
+            "漢x",
+            "",
+        ];
         let mut painter = Painter::new(ColorDepth::True);
-        let mut partial = vt100::Parser::new(1, 24, 0);
+        let mut partial = parser();
         for step in steps {
             let buffer = lines(&[step], 24);
             partial.process(&painter.frame(&buffer, None, 1));
-            let mut whole = vt100::Parser::new(1, 24, 0);
+            let mut whole = parser();
             whole.process(&Painter::new(ColorDepth::True).frame(&buffer, None, 1));
-            assert_eq!(partial.screen().contents(), whole.screen().contents(), "{step}");
+            assert_eq!(
+                partial.screen().contents(),
+                whole.screen().contents(),
+                "{step}"
+            );
         }
     }
 }

@@ -139,9 +139,23 @@ mod tests {
 
     #[test]
     fn text_that_hides_something_is_not_plain() {
-        for hidden in ["a\nb", "a\tb", "a\u{1b}[31mb", "a\u{202e}b", "a\u{200b}b", "a\rb"] {
-            assert_eq!(kind_of(&Action::Copy(hidden.into())), Kind::CopyHidden, "{hidden:?}");
+        for hidden in [
+            "a\nb",
+            "a\tb",
+            "a\u{1b}[31mb",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "a\rb",
+        ] {
+            assert_eq!(
+                kind_of(&Action::Copy(hidden.into())),
+                Kind::CopyHidden,
+                "{hidden:?}"
+            );
         }
-        assert_eq!(kind_of(&Action::Copy("git push 漢字".into())), Kind::CopyPlain);
+        assert_eq!(
+            kind_of(&Action::Copy("git push 漢字".into())),
+            Kind::CopyPlain
+        );
     }
 }

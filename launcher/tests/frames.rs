@@ -75,7 +75,10 @@ fn color(color: Color) -> String {
     }
 }
 
-fn style_fault(buffer: &Buffer, style: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
+fn style_fault(
+    buffer: &Buffer,
+    style: &serde_json::Map<String, serde_json::Value>,
+) -> Option<String> {
     let at = |name: &str| style[name].as_u64().expect("a number") as u16;
     let cell = &buffer[(at("col"), at("row"))];
     let shown = |name: &str| -> serde_json::Value {
@@ -131,11 +134,15 @@ fn outside_alphabet(bytes: &[u8]) -> Option<String> {
                     _ => return Some(rest.chars().take(12).collect()),
                 }
             }
-            '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61C}' | '\u{200E}' | '\u{200F}' => return Some(format!("{c:?}")),
+            '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61C}' | '\u{200E}' | '\u{200F}' => {
+                return Some(format!("{c:?}"));
+            }
             '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E007F}' => {
                 return Some(format!("{c:?}"));
             }
-            '\u{AD}' | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' => return Some(format!("{c:?}")),
+            '\u{AD}' | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' => {
+                return Some(format!("{c:?}"));
+            }
             c => c.len_utf8(),
         };
         rest = &rest[taken..];
@@ -150,7 +157,9 @@ fn fault(case: &Case) -> Option<String> {
         return Some(format!("accepted: {accepted}"));
     }
     if let Some(next) = &case.hex_next {
-        screen.paint(&bytes(next)).expect("the second frame is small");
+        screen
+            .paint(&bytes(next))
+            .expect("the second frame is small");
     }
     let buffer = screen.buffer();
     assert_eq!(buffer.area.as_size(), (COLS, ROWS).into());
@@ -160,15 +169,29 @@ fn fault(case: &Case) -> Option<String> {
         _ => text.to_owned(),
     };
     let got = text(buffer);
-    let mut wanted = std::iter::once(&case.expect.text_visible).chain(&case.expect.alt_text_visible);
+    let mut wanted =
+        std::iter::once(&case.expect.text_visible).chain(&case.expect.alt_text_visible);
     if compare != "any" && !wanted.any(|wanted| view(wanted) == view(&got)) {
         return Some(format!("{got:?}, not {:?}", case.expect.text_visible));
     }
-    let limit = case.expect.limits.as_ref().and_then(|limits| limits.max_cell_bytes);
-    if buffer.content.iter().any(|cell| cell.symbol().len() > limit.unwrap_or(64)) {
+    let limit = case
+        .expect
+        .limits
+        .as_ref()
+        .and_then(|limits| limits.max_cell_bytes);
+    if buffer
+        .content
+        .iter()
+        .any(|cell| cell.symbol().len() > limit.unwrap_or(64))
+    {
         return Some("an oversized cell".into());
     }
-    if let Some(fault) = case.expect.style.as_ref().and_then(|style| style_fault(buffer, style)) {
+    if let Some(fault) = case
+        .expect
+        .style
+        .as_ref()
+        .and_then(|style| style_fault(buffer, style))
+    {
         return Some(fault);
     }
     outside_alphabet(&terminal_bytes(buffer)).map(|what| format!("the terminal gets {what:?}"))
@@ -190,10 +213,21 @@ fn every_handed_frame_shows_what_it_should_and_lets_nothing_out() {
 
 #[test]
 fn the_scanner_of_the_alphabet_finds_what_it_should() {
-    for bad in ["\x07", "\x1b]0;t", "\x1b[6n", "\x1b[?25h", "\u{9b}", "\u{202e}", "\x1b"] {
+    for bad in [
+        "\x07",
+        "\x1b]0;t",
+        "\x1b[6n",
+        "\x1b[?25h",
+        "\u{9b}",
+        "\u{202e}",
+        "\x1b",
+    ] {
         assert!(outside_alphabet(bad.as_bytes()).is_some(), "{bad:?}");
     }
-    assert_eq!(outside_alphabet("a\x1b[1;2Hb\x1b[38;5;1m中".as_bytes()), None);
+    assert_eq!(
+        outside_alphabet("a\x1b[1;2Hb\x1b[38;5;1m中".as_bytes()),
+        None
+    );
     assert!(outside_alphabet(b"\xff").is_some());
 }
 

@@ -118,7 +118,10 @@ fn normal(action: Action) -> Result<Action, &'static str> {
 /// Returns `text` as a URL that may be opened: https, or http to this machine; no user, nothing hidden.
 pub(super) fn openable(text: &str) -> Result<String, &'static str> {
     const KIND: &str = "only https addresses, and http ones of this machine, are opened";
-    if text.chars().any(|char| char.is_control() || char.is_whitespace()) {
+    if text
+        .chars()
+        .any(|char| char.is_control() || char.is_whitespace())
+    {
         return Err("the address holds blanks or control characters");
     }
     let url = Url::parse(text).map_err(|_| "this is not an address")?;

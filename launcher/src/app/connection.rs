@@ -16,7 +16,7 @@ use crate::{
 
 /// Frames kept for a UI that is still being made; one more and the connection starts over when it is there.
 const HELD_FRAMES: usize = 16;
-const REASON_COLUMNS: u16 = 160;
+const REASON_COLUMNS: usize = 160;
 
 /// Where the link stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,10 @@ impl App {
         self.dirty = true;
         let epoch = self.link.epoch;
         self.tell_link(LinkState::Up { epoch });
+        if !self.ui.runs() && matches!(self.page, Some(Page::Trouble { .. })) {
+            self.page = Some(Page::progress("asking the server for its UI"));
+            self.out.push(Effect::Prepare(None));
+        }
     }
 
     fn link_text(&mut self, frame: Vec<u8>) {

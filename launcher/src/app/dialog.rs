@@ -72,7 +72,11 @@ impl Dialog {
                 String::new(),
                 "Sign out",
             ),
-            Action::Quit => ("The UI wants to leave. Leave?".to_owned(), String::new(), "Leave"),
+            Action::Quit => (
+                "The UI wants to leave. Leave?".to_owned(),
+                String::new(),
+                "Leave",
+            ),
             Action::Edit(text) => (
                 format!("Open this text of {host} in your editor?"),
                 spelled(text),
@@ -105,7 +109,11 @@ impl Dialog {
     pub(super) fn value_lines(&self, cols: u16) -> Vec<String> {
         match self.value.is_empty() {
             true => Vec::new(),
-            false => self.value.split('\n').flat_map(|line| fold(line, cols)).collect(),
+            false => self
+                .value
+                .split('\n')
+                .flat_map(|line| fold(line, cols))
+                .collect(),
         }
     }
 

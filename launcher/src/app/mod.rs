@@ -293,11 +293,18 @@ impl App {
 
     /// Draws everything into `buffer`, and returns where the cursor belongs.
     pub fn view(&mut self, buffer: &mut Buffer) -> Option<Position> {
-        if let Some(frame) = self.undrawn.take() {
+        // Under a dialog or the menu the screen stands still: frames are kept.
+        let still = self.dialog.is_some() || self.menu.is_some();
+        if !still && let Some(frame) = self.undrawn.take() {
             // The codec has already refused what is too large, so there is nothing to tell here.
             let _ = self.screen.paint(&frame);
         }
         view::draw(self, buffer)
+    }
+
+    /// Returns the epoch of the link.
+    pub fn epoch(&self) -> u64 {
+        self.link.epoch
     }
 
     /// Returns the terminal's size.
@@ -470,7 +477,8 @@ impl App {
                 self.drawn = Some(now);
                 self.out.push(Effect::Draw);
                 if let Some(title) = self.title.take() {
-                    self.out.push(Effect::Title(trust::title(&title, &self.fixed.origin)));
+                    self.out
+                        .push(Effect::Title(trust::title(&title, &self.fixed.origin)));
                 }
             }
         }

@@ -14,10 +14,7 @@ pub(super) enum Page {
     /// A UI failed.
     Fault(Fault),
     /// There is no way on without doing something.
-    Trouble {
-        message: String,
-        hint: String,
-    },
+    Trouble { message: String, hint: String },
     /// A fresh link is needed.
     AskLink(AskLink),
 }
@@ -25,7 +22,6 @@ pub(super) enum Page {
 /// A failed UI.
 pub(super) struct Fault {
     pub(super) why: String,
-    pub(super) sha256: String,
     pub(super) failures: u32,
 }
 
@@ -42,12 +38,8 @@ impl Page {
         Self::Progress(text.to_owned())
     }
 
-    pub(super) fn fault(why: String, sha256: String, failures: u32) -> Self {
-        Self::Fault(Fault {
-            why,
-            sha256,
-            failures,
-        })
+    pub(super) fn fault(why: String, failures: u32) -> Self {
+        Self::Fault(Fault { why, failures })
     }
 
     pub(super) fn trouble(trouble: &Trouble) -> Self {

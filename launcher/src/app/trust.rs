@@ -8,7 +8,7 @@ use crate::escape;
 
 /// Digits of a bundle's hash that are shown.
 const HASH_DIGITS: usize = 12;
-const TITLE_COLUMNS: u16 = 60;
+const TITLE_COLUMNS: usize = 60;
 
 /// Returns the trust line for `cols` columns: the left part and the right part, which fit together with a gap.
 pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
@@ -18,8 +18,14 @@ pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
     let state = state(app);
     let said = app.feedback.clone().unwrap_or_else(|| state.clone());
     let candidates = [
-        (format!(" porthole │ {host} │ {who} │ {ui} │ {said}"), "Ctrl-] launcher "),
-        (format!(" porthole │ {host} │ {who} │ {ui} │ {said}"), "Ctrl-] "),
+        (
+            format!(" porthole │ {host} │ {who} │ {ui} │ {said}"),
+            "Ctrl-] launcher ",
+        ),
+        (
+            format!(" porthole │ {host} │ {who} │ {ui} │ {said}"),
+            "Ctrl-] ",
+        ),
         (format!(" porthole │ {host} │ {who} │ {said}"), "Ctrl-] "),
         (format!(" porthole │ {host} │ {said}"), "Ctrl-] "),
         (format!(" {host} │ {said}"), "Ctrl-] "),

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use porthole_bridge::{Event, Role, Start, limits};
 use porthole_door::Redeemer;
 
-use super::{Alarm, App, Effect, Page, ui_size};
+use super::{Alarm, App, Effect, Page, connection::Standing, ui_size};
 use crate::escape;
 
 /// A UI that ran for so long and then failed has not failed "in a row".
 const GOOD_RUN: Duration = Duration::from_secs(60);
 /// Failures in a row from which a successor gets no state: the state may be what breaks it.
 const DISTRUST_STATE: u32 = 2;
-const FAULT_COLUMNS: u16 = 200;
+const FAULT_COLUMNS: usize = 200;
 
 /// What is known of the UI.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct Ui {
     running: Option<Running>,
     /// The bundle that takes over once the running UI has saved its state.
     next: Option<String>,
+    /// The bundle that ran last.
+    last: Option<String>,
     snapshot: Option<Vec<u8>>,
     pub(super) failures: u32,
 }
@@ -46,6 +48,7 @@ impl Ui {
         self.running.as_ref().map(|running| running.sha256.as_str())
     }
 
+    #[cfg(test)]
     pub(super) fn instance(&self) -> u64 {
         self.instance
     }
@@ -67,6 +70,7 @@ impl App {
             sha256: sha256.clone(),
             start: Box::new(self.start()),
         });
+        self.ui.last = Some(sha256.clone());
         self.ui.running = Some(Running { sha256, since: now });
         if !matches!(self.page, Some(Page::AskLink(_))) {
             self.page = None;
@@ -128,23 +132,16 @@ impl App {
         }
     }
 
-    /// Starts the same bundle again, or asks for one where none has run.
+    /// Starts the UI anew: the running one hands over its state; of an ended one the server may have a better.
     pub(super) fn reload(&mut self, now: Instant) {
-        match (self.ui.sha256().map(str::to_owned), self.last_bundle()) {
+        match (self.ui.sha256().map(str::to_owned), self.ui.last.clone()) {
             (Some(running), _) => self.replace(running, now),
-            (None, Some(last)) => self.start_ui(last, now),
-            (None, None) => {
+            (None, Some(last)) if self.link.standing != Standing::Up => self.start_ui(last, now),
+            (None, _) => {
                 self.page = Some(Page::progress("asking the server for its UI"));
                 self.dirty = true;
                 self.out.push(Effect::Prepare(None));
             }
-        }
-    }
-
-    fn last_bundle(&self) -> Option<String> {
-        match &self.page {
-            Some(Page::Fault(fault)) => Some(fault.sha256.clone()),
-            _ => None,
         }
     }
 
@@ -171,7 +168,7 @@ impl App {
         self.ui.failures += 1;
         let why = escape::visible_cut(&why, FAULT_COLUMNS);
         if !matches!(self.page, Some(Page::AskLink(_))) {
-            self.page = Some(Page::fault(why, ran.sha256, self.ui.failures));
+            self.page = Some(Page::fault(why, self.ui.failures));
         }
     }
 }

@@ -53,7 +53,8 @@ fn copy_ui(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     for y in 0..area.height.min(from.area.height) {
         let source = usize::from(y) * usize::from(from.area.width);
         let target = usize::from(y) * usize::from(buffer.area.width);
-        buffer.content[target..target + cols].clone_from_slice(&from.content[source..source + cols]);
+        buffer.content[target..target + cols]
+            .clone_from_slice(&from.content[source..source + cols]);
     }
     app.screen.cursor().filter(|at| area.contains(*at))
 }
@@ -161,7 +162,12 @@ fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer) -> Option<Position> {
             None
         }
         Page::Trouble { message, hint } => {
-            let said = [format!("{message}."), String::new(), hint.clone(), String::new()];
+            let said = [
+                format!("{message}."),
+                String::new(),
+                hint.clone(),
+                String::new(),
+            ];
             let mut lines = said.to_vec();
             lines.push("r tries again · q quits".to_owned());
             draw_lines(&lines, area, buffer);
@@ -259,11 +265,25 @@ fn draw_frame(title: &str, frame: Rect, style: Style, buffer: &mut Buffer) -> Re
     put(frame.x, frame.y, &format!("╔{bar}╗"), frame, style, buffer);
     for y in frame.y + 1..frame.bottom().saturating_sub(1) {
         put(frame.x, y, "║", frame, style, buffer);
-        put(frame.right().saturating_sub(1), y, "║", frame, style, buffer);
+        put(
+            frame.right().saturating_sub(1),
+            y,
+            "║",
+            frame,
+            style,
+            buffer,
+        );
     }
     let last = frame.bottom().saturating_sub(1);
     put(frame.x, last, &format!("╚{bar}╝"), frame, style, buffer);
-    put(frame.x + 2, frame.y, title, frame, style.add_modifier(Modifier::BOLD), buffer);
+    put(
+        frame.x + 2,
+        frame.y,
+        title,
+        frame,
+        style.add_modifier(Modifier::BOLD),
+        buffer,
+    );
     Rect {
         x: frame.x + 2,
         y: frame.y + 1,

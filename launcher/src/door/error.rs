@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode, header::RETRY_AFTER};
 use crate::{escape, failure::Failure};
 
 /// Columns of a server's own sentence that are shown.
-const TOLD_COLUMNS: u16 = 200;
+const TOLD_COLUMNS: usize = 200;
 
 /// Why the door did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +36,9 @@ pub enum DoorError {
     #[error("the server is newer than this launcher")]
     NewerServer,
     /// The key is another one.
-    #[error("the server at this address is not the one it was: its key is another. Nothing was sent to it")]
+    #[error(
+        "the server at this address is not the one it was: its key is another. Nothing was sent to it"
+    )]
     ForeignKey,
     /// A link that is not, or no longer, good.
     #[error("{0}")]
@@ -78,13 +80,23 @@ impl DoorError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Refused => "start the server with `portholed start`, or check the address",
-            Self::Unreachable | Self::TimedOut => "check the network and the address, then try again",
-            Self::Certificate => "check the clock and the address; the server needs a certificate from a known authority",
-            Self::NotPorthole => "check the port: `portholed status` shows where the server listens",
+            Self::Unreachable | Self::TimedOut => {
+                "check the network and the address, then try again"
+            }
+            Self::Certificate => {
+                "check the clock and the address; the server needs a certificate from a known authority"
+            }
+            Self::NotPorthole => {
+                "check the port: `portholed status` shows where the server listens"
+            }
             Self::OlderServer => "update `portholed` on the server",
             Self::NewerServer | Self::UpgradeRequired => "update `porthole` on this computer",
-            Self::ForeignKey => "if the server was set up anew, make a fresh link there with `portholed link owner`",
-            Self::LinkRefused(_) | Self::SignedOut => "make a fresh link on the server with `portholed link owner`",
+            Self::ForeignKey => {
+                "if the server was set up anew, make a fresh link there with `portholed link owner`"
+            }
+            Self::LinkRefused(_) | Self::SignedOut => {
+                "make a fresh link on the server with `portholed link owner`"
+            }
             Self::Missing => "check that server and launcher are of the same version",
             Self::Busy(_) => "try again in a little while",
             Self::Redirect => "use the address that the server itself names",
@@ -129,7 +141,10 @@ impl DoorError {
 
     /// Returns the failure of a command that spoke to `origin`.
     pub fn to_failure(&self, origin: &str) -> Failure {
-        Failure::new(format!("`{}`: {self}", escape::visible(origin)), self.hint())
+        Failure::new(
+            format!("`{}`: {self}", escape::visible(origin)),
+            self.hint(),
+        )
     }
 }
 

@@ -12,11 +12,11 @@ use porthole_door::{
     PATH_REDEEM, PATH_SIGN_OUT, Proof, Redeem, Redeemed,
 };
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 pub use error::DoorError;
-pub use http::Tls;
 pub(crate) use error::{from_io, from_status};
+pub use http::Tls;
 pub(crate) use http::is_plain;
 
 use crate::credential::Record;
@@ -62,9 +62,7 @@ impl Door {
     /// Where it is no Porthole, of another version, or holds another key.
     pub async fn prove(&self, fingerprint: &str) -> Result<Proved<'_>, DoorError> {
         let challenge = proof::Challenge::new()?;
-        let request = self
-            .request(Method::POST, PATH_PROVE)
-            .json(&challenge.request());
+        let request = post_json(self.request(Method::POST, PATH_PROVE), &challenge.request());
         let response = self.send(request).await?;
         let answer: Result<Proof, _> = match response.status() {
             StatusCode::OK => read_json(response).await,
@@ -105,7 +103,10 @@ impl Door {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, DoorError> {
-        request.send().await.map_err(|error| error::from_send(&error))
+        request
+            .send()
+            .await
+            .map_err(|error| error::from_send(&error))
     }
 }
 
@@ -119,7 +120,7 @@ impl Proved<'_> {
             token: link.token.clone(),
             name: name.to_owned(),
         };
-        let request = self.0.request(Method::POST, PATH_REDEEM).json(&body);
+        let request = post_json(self.0.request(Method::POST, PATH_REDEEM), &body);
         let response = self.0.send(request).await?;
         if !response.status().is_success() {
             return Err(error::from_redeem(response).await);
@@ -169,6 +170,14 @@ impl Proved<'_> {
             .request(method, path)
             .header("cookie", record.cookie())
     }
+}
+
+fn post_json(request: RequestBuilder, body: &impl Serialize) -> RequestBuilder {
+    // The door's own messages always serialise; an empty body would be refused in words.
+    let bytes = serde_json::to_vec(body).unwrap_or_default();
+    request
+        .header("content-type", "application/json")
+        .body(bytes)
 }
 
 async fn accepted(response: Response) -> Result<Response, DoorError> {

@@ -105,9 +105,8 @@ mod tests {
     fn another_version_is_named_as_older_or_newer() {
         let challenge = Challenge::new().expect("random");
         let ours = pair(1);
-        let check = |door| {
-            challenge.check(&proof(&ours, &challenge.nonce, door), &fingerprint(&ours))
-        };
+        let check =
+            |door| challenge.check(&proof(&ours, &challenge.nonce, door), &fingerprint(&ours));
         assert!(matches!(check(0), Err(DoorError::OlderServer)));
         assert!(matches!(
             check(DOOR_VERSION + 1),

@@ -37,21 +37,21 @@ const fn sequence(final_byte: u8, op: Op) -> Sequence {
 
 /// Every allowed `CSI` sequence.
 pub(super) const SEQUENCES: [Sequence; 15] = [
-    sequence(b'm', Op::Style), // SGR
-    sequence(b'A', Op::Move(Move::Up)), // CUU
-    sequence(b'B', Op::Move(Move::Down)), // CUD
-    sequence(b'C', Op::Move(Move::Right)), // CUF
-    sequence(b'D', Op::Move(Move::Left)), // CUB
+    sequence(b'm', Op::Style),                // SGR
+    sequence(b'A', Op::Move(Move::Up)),       // CUU
+    sequence(b'B', Op::Move(Move::Down)),     // CUD
+    sequence(b'C', Op::Move(Move::Right)),    // CUF
+    sequence(b'D', Op::Move(Move::Left)),     // CUB
     sequence(b'E', Op::Move(Move::LineDown)), // CNL
-    sequence(b'F', Op::Move(Move::LineUp)), // CPL
-    sequence(b'G', Op::Move(Move::Column)), // CHA
-    sequence(b'`', Op::Move(Move::Column)), // HPA
-    sequence(b'd', Op::Move(Move::Row)), // VPA
-    sequence(b'H', Op::Move(Move::Place)), // CUP
-    sequence(b'f', Op::Move(Move::Place)), // HVP
-    sequence(b'J', Op::EraseScreen), // ED
-    sequence(b'K', Op::EraseLine), // EL
-    sequence(b'X', Op::EraseCells), // ECH
+    sequence(b'F', Op::Move(Move::LineUp)),   // CPL
+    sequence(b'G', Op::Move(Move::Column)),   // CHA
+    sequence(b'`', Op::Move(Move::Column)),   // HPA
+    sequence(b'd', Op::Move(Move::Row)),      // VPA
+    sequence(b'H', Op::Move(Move::Place)),    // CUP
+    sequence(b'f', Op::Move(Move::Place)),    // HVP
+    sequence(b'J', Op::EraseScreen),          // ED
+    sequence(b'K', Op::EraseLine),            // EL
+    sequence(b'X', Op::EraseCells),           // ECH
 ];
 
 /// A private mode that acts on the model.
@@ -145,10 +145,7 @@ pub(super) fn text(c: char) -> Text {
         return Text::Joiner;
     }
     let after = DROPPED.partition_point(|(_, last)| *last < code);
-    if DROPPED
-        .get(after)
-        .is_some_and(|(first, _)| *first <= code)
-    {
+    if DROPPED.get(after).is_some_and(|(first, _)| *first <= code) {
         return Text::Dropped;
     }
     let plane_end = code & 0xFFFE == 0xFFFE;

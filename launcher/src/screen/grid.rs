@@ -315,7 +315,11 @@ impl Grid {
             if span == 0 {
                 continue;
             }
-            let back = if span & COVERED == 0 { 0 } else { span & !COVERED };
+            let back = if span & COVERED == 0 {
+                0
+            } else {
+                span & !COVERED
+            };
             let lead = cell - usize::from(back);
             for part in lead..lead + usize::from(self.spans[lead]) {
                 self.spans[part] = 0;

@@ -97,11 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bits(screen: &Screen) -> (Buffer, Option<Position>, Dropped) {
-        (
-            screen.buffer().clone(),
-            screen.cursor(),
-            *screen.dropped(),
-        )
+        (screen.buffer().clone(), screen.cursor(), *screen.dropped())
     }
 
     fn painted(cols: u16, rows: u16, frame: &[u8]) -> (Buffer, Option<Position>, Dropped) {
@@ -113,11 +109,45 @@ mod tests {
     /// Pieces that hostile and honest frames are made of, so that random frames reach the deep places.
     fn piece() -> impl Strategy<Value = Vec<u8>> {
         let texts = prop::sample::select(vec![
-            "plain text", "中文字", "👨‍👩‍👧", "❤️", "1️⃣", "🇩🇪🇫", "a\u{301}\u{301}", "\u{202E}", "ｶﾞﾟ",
-            "\u{1100}\u{1161}\u{11A8}", "⸻", "क्षि", "\u{200D}", "\u{FE0F}", "\r\n", "\t", "\u{8}", "\u{9B}2J",
-            "\x1b[2J", "\x1b[K", "\x1b[1J", "\x1b[44m", "\x1b[0m", "\x1b[38;2;1;2;3m", "\x1b[4:3m", "\x1b[48:2::9:8:7m",
-            "\x1b[?7l", "\x1b[?7h", "\x1b[?25l", "\x1b[5;9H", "\x1b[999C", "\x1b[3X", "\x1b]0;t\x07", "\x1bPq", "\x1b_G",
-            "\x1b\\", "\x1b", "\x1b[", "\x1b[1;1;1",
+            "plain text",
+            "中文字",
+            "👨‍👩‍👧",
+            "❤️",
+            "1️⃣",
+            "🇩🇪🇫",
+            "a\u{301}\u{301}",
+            "\u{202E}",
+            "ｶﾞﾟ",
+            "\u{1100}\u{1161}\u{11A8}",
+            "⸻",
+            "क्षि",
+            "\u{200D}",
+            "\u{FE0F}",
+            "\r\n",
+            "\t",
+            "\u{8}",
+            "\u{9B}2J",
+            "\x1b[2J",
+            "\x1b[K",
+            "\x1b[1J",
+            "\x1b[44m",
+            "\x1b[0m",
+            "\x1b[38;2;1;2;3m",
+            "\x1b[4:3m",
+            "\x1b[48:2::9:8:7m",
+            "\x1b[?7l",
+            "\x1b[?7h",
+            "\x1b[?25l",
+            "\x1b[5;9H",
+            "\x1b[999C",
+            "\x1b[3X",
+            "\x1b]0;t\x07",
+            "\x1bPq",
+            "\x1b_G",
+            "\x1b\\",
+            "\x1b",
+            "\x1b[",
+            "\x1b[1;1;1",
         ]);
         prop_oneof![
             4 => texts.prop_map(|text| text.as_bytes().to_vec()),

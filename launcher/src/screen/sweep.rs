@@ -40,5 +40,7 @@ fn clean(symbol: &str, room: usize) -> bool {
 
 /// Says whether terminals disagree on the width of a symbol, so that the cursor must be placed anew after it.
 pub fn width_is_disputed(symbol: &str) -> bool {
-    !symbol.chars().all(|c| c.is_ascii() || matches!(c as u32, 0xC0..=0x2AF | 0x2500..=0x259F))
+    !symbol
+        .chars()
+        .all(|c| c.is_ascii() || matches!(c as u32, 0xC0..=0x2AF | 0x2500..=0x259F))
 }

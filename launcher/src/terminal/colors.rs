@@ -144,12 +144,27 @@ mod tests {
     #[test]
     fn the_environment_decides_the_depth() {
         for (vars, expected) in [
-            (&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")][..], ColorDepth::None),
-            (&[("NO_COLOR", ""), ("TERM", "xterm-256color")], ColorDepth::Indexed),
+            (
+                &[("NO_COLOR", "1"), ("COLORTERM", "truecolor")][..],
+                ColorDepth::None,
+            ),
+            (
+                &[("NO_COLOR", ""), ("TERM", "xterm-256color")],
+                ColorDepth::Indexed,
+            ),
             (&[("TERM", "xterm-256color")], ColorDepth::Indexed),
-            (&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], ColorDepth::True),
-            (&[("TERM", "xterm"), ("COLORTERM", "24bit")], ColorDepth::True),
-            (&[("TERM", "linux"), ("COLORTERM", "truecolor")], ColorDepth::Sixteen),
+            (
+                &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")],
+                ColorDepth::True,
+            ),
+            (
+                &[("TERM", "xterm"), ("COLORTERM", "24bit")],
+                ColorDepth::True,
+            ),
+            (
+                &[("TERM", "linux"), ("COLORTERM", "truecolor")],
+                ColorDepth::Sixteen,
+            ),
             (&[("TERM", "screen")], ColorDepth::Sixteen),
         ] {
             assert_eq!(depth_of(vars), expected, "{vars:?}");
@@ -168,7 +183,10 @@ mod tests {
     fn sixteen_colours_come_out_named_and_none_comes_out_plain() {
         let red = Color::Rgb(250, 5, 5);
         assert_eq!(quantise(red, ColorDepth::Sixteen), Color::LightRed);
-        assert_eq!(quantise(Color::Indexed(4), ColorDepth::Sixteen), Color::Blue);
+        assert_eq!(
+            quantise(Color::Indexed(4), ColorDepth::Sixteen),
+            Color::Blue
+        );
         assert_eq!(quantise(red, ColorDepth::None), Color::Reset);
         assert_eq!(quantise(red, ColorDepth::True), red);
     }

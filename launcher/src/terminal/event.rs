@@ -128,9 +128,7 @@ pub fn plain_paste(text: &str) -> String {
 /// Returns whether this is the key that always belongs to the launcher. Terminals without extended keys
 /// send the same byte for Ctrl-] and Ctrl-5, and it is read as the latter.
 pub fn is_launcher_key(key: &Key) -> bool {
-    key.modifiers.control
-        && !key.modifiers.alt
-        && matches!(key.code, KeyCode::Char(']' | '5'))
+    key.modifiers.control && !key.modifiers.alt && matches!(key.code, KeyCode::Char(']' | '5'))
 }
 
 #[cfg(test)]

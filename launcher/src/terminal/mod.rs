@@ -184,7 +184,7 @@ fn drain() {
         tv_sec: 0,
         tv_nsec: i64::from(DRAIN.subsec_nanos()),
     };
-    let _ = rustix::thread::nanosleep(&wait);
+    let _ = poll(&mut [], Some(&wait));
     let _ = tcflush(&keyboard, QueueSelector::IFlush);
 }
 
