@@ -98,8 +98,10 @@ fn run(cli: Cli) -> Result<u8, Failure> {
         Some(Command::Servers { json }) => servers::run(json),
         Some(Command::SignOut { origin, yes }) => sign_out::run(origin, yes),
         Some(Command::Doctor { json }) => doctor::run(json),
-        Some(Command::Debug(Debug::Screen { size, json })) => debug_screen(&size, json),
-        Some(Command::Debug(Debug::Bundle { file })) => debug::bundle(&file).map_err(Into::into),
+        Some(Command::Debug(Debug::Screen { size, json })) => {
+            debugged(debug::screen(&size, json, std::io::stdin()))
+        }
+        Some(Command::Debug(Debug::Bundle { file })) => debugged(debug::bundle(&file)),
     }
 }
 
@@ -121,16 +123,9 @@ fn open(target: Option<String>, session: Option<String>) -> Result<u8, Failure> 
     launch::run(target, session)
 }
 
-fn debug_screen(size: &str, json: bool) -> Result<u8, Failure> {
-    let parsed = size
-        .split_once('x')
-        .and_then(|(cols, rows)| Some((cols.parse().ok()?, rows.parse().ok()?)))
-        .filter(|(cols, rows): &(u16, u16)| *cols > 0 && *rows > 0);
-    let Some((cols, rows)) = parsed else {
-        return Err(Failure::usage(
-            "`--size` is not COLSxROWS",
-            "write it like `--size 80x24`",
-        ));
-    };
-    debug::screen(cols, rows, json).map_err(Into::into)
+fn debugged(done: anyhow::Result<()>) -> Result<u8, Failure> {
+    match done {
+        Ok(()) => Ok(0),
+        Err(error) => Err(Failure::new(format!("{error:#}"), "")),
+    }
 }

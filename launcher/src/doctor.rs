@@ -13,9 +13,10 @@ use crate::{
     failure::Failure,
     folders::{self, Folders},
     preferences::Preferences,
-    sandbox, servers,
+    servers,
     surroundings::{Surroundings, var},
     terminal::colors,
+    walls,
 };
 
 /// One thing that was looked at.
@@ -43,7 +44,7 @@ pub fn run(json: bool) -> Result<u8, Failure> {
     let folders =
         Folders::from_env(var).map_err(|error| Failure::new(error.to_string(), "set `HOME`"))?;
     let mut findings = vec![terminal(), color(), clipboard_way()];
-    findings.extend(walls());
+    findings.extend(walls(&folders));
     findings.push(preferences(&folders));
     findings.push(folder("state folder", &folders.state));
     findings.push(folder("cache folder", &folders.cache));
@@ -125,7 +126,7 @@ fn clipboard_way() -> Finding {
     }
 }
 
-fn walls() -> Vec<Finding> {
+fn walls(folders: &Folders) -> Vec<Finding> {
     let wall = |what, ok, found: &str| Finding {
         what,
         ok,
@@ -135,7 +136,14 @@ fn walls() -> Vec<Finding> {
             false => "this system has no such wall; the wasm sandbox stands without it".to_owned(),
         },
     };
-    let walls = sandbox::walls();
+    let Some(walls) = walls::probe(&folders.cache) else {
+        return vec![Finding {
+            what: "walls",
+            ok: false,
+            found: "a UI's process could not be started".to_owned(),
+            hint: "is the program on a disk that may run programs, and `/proc` there?".to_owned(),
+        }];
+    };
     vec![
         wall(
             "wall: limits",

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use porthole_bridge::{Event, Outcome, Start};
+use porthole_bridge::{Event, Outcome, Signal, Start, limits};
 use ratatui::{buffer::Buffer, layout::Rect};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -22,10 +22,9 @@ use crate::{
     errand::{self, Errands},
     failure::Failure,
     folders::Folders,
-    host::{self, Host, HostEvent},
     link::{self, Connection, LinkEvent},
     opener,
-    sandbox::{self, Sandbox},
+    sandbox::{self, Sandbox, SandboxEvent},
     signals::{ProcessSignal, Signals},
     surroundings::{Surroundings, var},
     terminal::{
@@ -35,6 +34,8 @@ use crate::{
     },
 };
 
+/// How soon a UI without room is looked at again.
+const ROOM_CHECK: Duration = Duration::from_millis(20);
 /// Results of errands that wait for the loop.
 const DONE: usize = 16;
 
@@ -75,7 +76,7 @@ struct Driver {
     away: bool,
     /// A stop of our own was ended; the signal that ended it is still to come and means nothing more.
     stopped: bool,
-    host: Option<Host>,
+    ui: Option<(u64, Sandbox)>,
     connection: Option<Connection>,
     preparing: Option<JoinHandle<()>>,
     alarms: [Option<Instant>; Alarm::COUNT],
@@ -85,14 +86,12 @@ struct Driver {
 /// Where the parts report to.
 struct Senders {
     link: mpsc::Sender<LinkEvent>,
-    ui: mpsc::Sender<HostEvent>,
     done: mpsc::Sender<Done>,
 }
 
 struct Receivers {
     terminal: mpsc::Receiver<TerminalEvent>,
     link: mpsc::Receiver<LinkEvent>,
-    ui: mpsc::Receiver<HostEvent>,
     done: mpsc::Receiver<Done>,
     signals: Signals,
 }
@@ -102,6 +101,7 @@ enum Next {
     Input(Input),
     Done(Done),
     Signal(ProcessSignal),
+    Again,
 }
 
 /// Runs the launcher on the visitor's terminal until it ends; `cached` is a bundle whose artifact is there.
@@ -120,9 +120,7 @@ pub async fn run(
         ControlFlow::Break(ended) => ended,
         ControlFlow::Continue(()) => driver.turn(&mut receivers).await,
     };
-    if let Some(host) = &driver.host {
-        host.tell(wall_ms(), Event::Stop);
-    }
+    driver.to_ui(Event::Stop).await;
     terminal::leave();
     match ended {
         (0, Some(message)) => {
@@ -144,7 +142,6 @@ impl Driver {
     fn new(means: Means, app: App, painter: Painter) -> Result<(Self, Receivers), Failure> {
         let (to_terminal, terminal) = mpsc::channel(input::EVENTS);
         let (to_link, link) = mpsc::channel(link::IN_EVENTS);
-        let (to_ui, ui) = mpsc::channel(host::REQUESTS);
         let (to_done, done) = mpsc::channel(DONE);
         let signals = Signals::new()?;
         let keys = Keyboard::of(var("TERM").as_deref());
@@ -160,20 +157,18 @@ impl Driver {
             reader,
             away: false,
             stopped: false,
-            host: None,
+            ui: None,
             connection: None,
             preparing: None,
             alarms: [None; Alarm::COUNT],
             to_loop: Senders {
                 link: to_link,
-                ui: to_ui,
                 done: to_done,
             },
         };
         let receivers = Receivers {
             terminal,
             link,
-            ui,
             done,
             signals,
         };
@@ -189,22 +184,16 @@ impl Driver {
         }
     }
 
-    async fn next(&self, from: &mut Receivers) -> Next {
-        let room = self.host.as_ref().map(Host::room);
+    async fn next(&mut self, from: &mut Receivers) -> Next {
+        // A UI that is behind gets its link frames later: the socket is not read while it has no room.
+        let room = self.ui.as_ref().is_none_or(|(_, ui)| ui.has_room());
         tokio::select! {
             signal = from.signals.next() => Next::Signal(signal),
             event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
             Some(done) = from.done.recv() => Next::Done(done),
-            Some(event) = from.ui.recv() => Next::Input(match event {
-                HostEvent::Posted(instance, request) => Input::Posted(instance, request),
-                HostEvent::Ended(instance, why) => Input::UiEnded(instance, why),
-            }),
-            Some(event) = async {
-                if let Some(room) = room {
-                    room.await;
-                }
-                from.link.recv().await
-            } => Next::Input(Input::Link(event)),
+            input = ui_event(&mut self.ui) => Next::Input(input),
+            Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
+            () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
         }
     }
@@ -214,6 +203,7 @@ impl Driver {
             Next::Input(input) => self.handle(input).await,
             Next::Done(done) => self.done(done).await,
             Next::Signal(signal) => self.signal(signal).await,
+            Next::Again => ControlFlow::Continue(()),
         }
     }
 
@@ -275,7 +265,7 @@ impl Driver {
                 Effect::Draw => self.draw()?,
                 Effect::Forget => self.painter.forget(),
                 Effect::Alarm(alarm, at) => self.alarms[alarm as usize] = at,
-                Effect::ToUi(event) => self.to_ui(event),
+                Effect::ToUi(event) => self.to_ui(event).await,
                 Effect::StartUi {
                     instance,
                     sha256,
@@ -286,7 +276,7 @@ impl Driver {
                         waiting.extend(self.app.handle(ended, Instant::now()));
                     }
                 }
-                Effect::StopUi => self.host = None,
+                Effect::StopUi => self.ui = None,
                 Effect::Connect(epoch) => self.connect(epoch),
                 Effect::Disconnect => self.connection = None,
                 Effect::SendLink(frame) => self.send_link(frame),
@@ -330,9 +320,16 @@ impl Driver {
         }
     }
 
-    fn to_ui(&mut self, event: Event) {
-        if let Some(host) = &self.host {
-            host.tell(wall_ms(), event);
+    /// Hands a message over. A UI that cannot take it has ended, and says so itself.
+    async fn to_ui(&mut self, event: Event) {
+        if let Some((_, ui)) = &mut self.ui {
+            let step = limits::CLOCK_STEP.as_millis() as u64;
+            let now = wall_ms();
+            let signal = Signal {
+                now_ms: now - now % step,
+                event,
+            };
+            let _ = ui.send(&signal).await;
         }
     }
 
@@ -343,7 +340,7 @@ impl Driver {
         sha256: String,
         mut start: Start,
     ) -> Option<String> {
-        self.host = None;
+        self.ui = None;
         let (cache, origin) = (&self.means.folders.cache, &self.means.record.origin);
         let Some(artifact) = sandbox::artifact(cache, origin, &sha256).await else {
             return Some("its compiled form is gone from the cache".to_owned());
@@ -355,9 +352,8 @@ impl Driver {
         if SystemRandom::new().fill(&mut start.seed).is_err() {
             return Some("this computer gives no random numbers".to_owned());
         }
-        let host = Host::start(instance, sandbox, self.to_loop.ui.clone());
-        host.tell(wall_ms(), Event::Start(Box::new(start)));
-        self.host = Some(host);
+        self.ui = Some((instance, sandbox));
+        self.to_ui(Event::Start(Box::new(start))).await;
         self.means.record.bundle = Some(sha256);
         self.means.record.last_used = wall_ms() / 1000;
         self.errand(Errands::note);
@@ -495,6 +491,17 @@ fn write(bytes: &[u8]) -> Flow {
     match terminal::write_all(bytes) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break((129, None)),
+    }
+}
+
+/// Waits for what the UI does next; for ever where there is none.
+async fn ui_event(ui: &mut Option<(u64, Sandbox)>) -> Input {
+    let Some((instance, sandbox)) = ui else {
+        return std::future::pending().await;
+    };
+    match sandbox.next().await {
+        SandboxEvent::Posted(request) => Input::Posted(*instance, request),
+        SandboxEvent::Ended(fault) => Input::UiEnded(*instance, fault.to_string()),
     }
 }
 

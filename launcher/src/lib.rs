@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod launch;
 pub mod prompt;
 pub mod servers;
+mod walls;
 pub mod sign_out;
 
 // The decisions.
@@ -19,7 +20,6 @@ pub mod permit;
 // The shell around them.
 pub mod driver;
 pub mod errand;
-pub mod host;
 pub mod signals;
 
 // The server.

@@ -535,7 +535,7 @@ fn while_an_editor_owns_the_terminal_nothing_is_drawn_and_no_key_is_heard() {
 fn the_trust_line_says_who_and_what_and_shortens_from_the_least_needed() {
     let mut world = World::sized(100, 10, Some(HASH.into()));
     world.link(LinkHappening::Up);
-    insta::assert_snapshot!(world.last_row(), @" porthole │ 127.0.0.1:7420 │ owner │ UI 3f9a21c04d7e │ connected                     Ctrl-] launcher");
+    insta::assert_snapshot!(world.last_row(), @" porthole │ 127.0.0.1:7420 │ owner │ UI 3f9a21c04d7e │ connected                    Ctrl-] launcher");
     let mut narrow = World::sized(40, 12, Some(HASH.into()));
     narrow.link(LinkHappening::Up);
     insta::assert_snapshot!(narrow.last_row(), @" porthole │ 127.0.0.1:7420 │ connected");

@@ -97,13 +97,11 @@ pub(super) fn mode(number: u16) -> Option<Mode> {
 
 /// What becomes of a character of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Text {
+pub(crate) enum Text {
     /// Goes into a cell.
     Shown,
     /// Joins two pictographs; dropped where it joins nothing.
     Joiner,
-    /// Shown as U+FFFD: no character at all by Unicode.
-    Replaced,
     /// Dropped: it reorders, hides or controls, and has no shape of its own.
     Dropped,
 }
@@ -139,7 +137,7 @@ const DROPPED: [(u32, u32); 25] = [
 ];
 
 /// Returns what becomes of a character of text.
-pub(super) fn text(c: char) -> Text {
+pub(crate) fn text(c: char) -> Text {
     let code = c as u32;
     if c == '\u{200D}' {
         return Text::Joiner;
@@ -150,7 +148,7 @@ pub(super) fn text(c: char) -> Text {
     }
     let plane_end = code & 0xFFFE == 0xFFFE;
     if plane_end || (0xFDD0..=0xFDEF).contains(&code) {
-        return Text::Replaced;
+        return Text::Dropped;
     }
     Text::Shown
 }

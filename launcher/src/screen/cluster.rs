@@ -11,7 +11,7 @@ pub(super) const CELL_CHARS: usize = 16;
 pub(super) const JOINED_WIDTH: u16 = 2;
 
 /// Returns how many columns a cluster takes. The one width function: ratatui's diff uses the same.
-pub(super) fn width(cluster: &str) -> u16 {
+pub(crate) fn width(cluster: &str) -> u16 {
     cluster.cell_width()
 }
 
@@ -42,7 +42,7 @@ pub(super) fn is_one(text: &str) -> bool {
 }
 
 /// Says whether a cluster is within what a cell holds.
-pub(super) fn fits(cluster: &str) -> bool {
+pub(crate) fn fits(cluster: &str) -> bool {
     cluster.len() <= CELL_BYTES && cluster.chars().count() <= CELL_CHARS
 }
 

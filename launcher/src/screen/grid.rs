@@ -112,6 +112,7 @@ impl Grid {
         self.close();
         while !run.is_empty() {
             if !self.make_room(1) {
+                self.open = None;
                 self.dropped.clipped += u32::try_from(run.len()).unwrap_or(u32::MAX);
                 return;
             }
@@ -154,7 +155,6 @@ impl Grid {
                     self.write(c.encode_utf8(&mut [0; 4]), width);
                 }
                 (None, Text::Shown) => self.put_joining(c),
-                (_, Text::Replaced) => self.put_joining(char::REPLACEMENT_CHARACTER),
                 (_, Text::Joiner) => self.hold_joiner(),
                 (_, Text::Dropped) => self.dropped.characters += 1,
             },

@@ -1,8 +1,8 @@
 //! The only path from a UI's frame to cells: allow-list in, a ratatui buffer out.
 //! It never forwards a byte, and it draws nothing itself.
 
-mod allowed;
-mod cluster;
+pub(crate) mod allowed;
+pub(crate) mod cluster;
 mod grid;
 mod numbers;
 mod reader;

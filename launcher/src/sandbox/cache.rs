@@ -1,0 +1,130 @@
+//! Compiled bundles on disk, by origin, bundle hash and engine. They are native code: only this user may write them,
+//! and this process never looks inside.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    },
+    path::{Path, PathBuf},
+};
+
+use porthole_bridge::limits::CODE_BYTES;
+use rustix::fs::OFlags;
+
+use super::{UiFault, engine};
+use crate::bundle::sha256_hex;
+
+/// Most compiled bundles that are kept; the oldest go first.
+const KEPT: usize = 12;
+
+/// A compiled bundle, open for reading and unread.
+#[derive(Debug)]
+pub struct Artifact {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+}
+
+/// Returns the compiled bundle of this hash from the cache. `None`: there is none that may be used.
+pub async fn artifact(cache_dir: &Path, origin: &str, sha256: &str) -> Option<Artifact> {
+    let path = path(cache_dir, origin, sha256)?;
+    open(&path).ok()
+}
+
+/// Keeps the bytes of a compiled bundle and returns it.
+pub(super) fn store(
+    cache_dir: &Path,
+    origin: &str,
+    sha256: &str,
+    bytes: &[u8],
+) -> Result<Artifact, UiFault> {
+    let path = path(cache_dir, origin, sha256)
+        .ok_or_else(|| UiFault::SandboxFailed("no engine on this machine".into()))?;
+    write(cache_dir, &path, bytes)
+        .and_then(|()| open(&path))
+        .map_err(|error| UiFault::SandboxFailed(format!("the cache: {}", error.kind())))
+}
+
+fn path(cache_dir: &Path, origin: &str, sha256: &str) -> Option<PathBuf> {
+    let engine = engine::fingerprint()?;
+    let key = sha256_hex(format!("{origin}\n{sha256}\n{engine:016x}").as_bytes());
+    Some(cache_dir.join(key))
+}
+
+fn write(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    prune(dir)
+}
+
+fn prune(dir: &Path) -> io::Result<()> {
+    let mut kept: Vec<_> = fs::read_dir(dir)?
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let changed = entry.metadata().ok()?.modified().ok()?;
+            Some((changed, entry.path()))
+        })
+        .collect();
+    kept.sort();
+    let surplus = kept.len().saturating_sub(KEPT);
+    for (_, path) in kept.into_iter().take(surplus) {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Opens a compiled bundle, if only this user can have written it.
+fn open(path: &Path) -> io::Result<Artifact> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)?;
+    let meta = file.metadata()?;
+    let own = meta.uid() == rustix::process::geteuid().as_raw();
+    let sound = meta.is_file() && meta.mode() & 0o077 == 0 && meta.len() <= CODE_BYTES as u64;
+    if !own || !sound {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(Artifact {
+        file,
+        path: path.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_others_could_have_written_is_not_used() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path().join("ui");
+        store(&dir, "http://a", "00", b"code").expect("stored");
+        let path = path(&dir, "http://a", "00").expect("an engine");
+        assert_eq!(
+            fs::metadata(&dir).expect("it is there").mode() & 0o777,
+            0o700
+        );
+        assert_eq!(
+            fs::metadata(&path).expect("it is there").mode() & 0o777,
+            0o600
+        );
+        assert!(artifact(&dir, "http://a", "00").await.is_some());
+        assert!(artifact(&dir, "http://b", "00").await.is_none());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).expect("may");
+        assert!(artifact(&dir, "http://a", "00").await.is_none());
+    }
+
+    #[test]
+    fn the_oldest_go_when_there_are_too_many() {
+        let dir = tempfile::tempdir().expect("a folder");
+        for number in 0..KEPT + 3 {
+            store(dir.path(), "http://a", &number.to_string(), b"code").expect("stored");
+        }
+        assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), KEPT);
+    }
+}

@@ -1,0 +1,56 @@
+//! The child that compiles (`porthole ui-compile`): a bundle on stdin, one byte and code on stdout, then it is gone.
+//! It runs nothing of the bundle.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    process::ExitCode,
+};
+
+use porthole_bridge::limits::{CODE_BYTES, MODULE_BYTES};
+
+use super::{
+    UiFault, engine,
+    walls::{self, Purpose},
+};
+
+/// Runs the child.
+pub fn main() -> ExitCode {
+    let standing = walls::raise_first(Purpose::Compile);
+    let mut bundle = Vec::new();
+    let bound = MODULE_BYTES as u64 + 1;
+    let read = io::stdin().lock().take(bound).read_to_end(&mut bundle);
+    walls::raise_last(Purpose::Compile, standing);
+    let answer = match read {
+        Ok(_) => compile(&bundle),
+        Err(_) => Err(UiFault::SandboxFailed("its pipe".into())),
+    };
+    match write(&answer) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn compile(bundle: &[u8]) -> Result<Vec<u8>, UiFault> {
+    // Once more, on this side of the wall: this process believes nobody about the counts.
+    crate::bundle::inspect(bundle)?;
+    let engine = engine::engine().ok_or_else(|| UiFault::SandboxFailed("no engine here".into()))?;
+    // The text of the error carries the module's own bytes; it goes nowhere.
+    let code = engine
+        .precompile_module(bundle)
+        .map_err(|_| UiFault::NotAModule)?;
+    if code.len() > CODE_BYTES {
+        return Err(UiFault::TooLarge);
+    }
+    Ok(code)
+}
+
+fn write(answer: &Result<Vec<u8>, UiFault>) -> io::Result<()> {
+    let (kind, code): (u8, &[u8]) = match answer {
+        Ok(code) => (0, code),
+        Err(fault) => (fault.to_wire().0, &[]),
+    };
+    let mut out = io::stdout().lock();
+    out.write_all(&[kind])?;
+    out.write_all(code)?;
+    out.flush()
+}

@@ -1,0 +1,556 @@
+//! Hostile bundles through the real checks, the real compile child and the real sandbox child: each ends in its own
+//! sentence, and none of them ends the launcher.
+
+use std::{path::Path, time::Duration};
+
+use porthole_bridge::{
+    ABI, Background, ColorDepth, Event, Key, KeyCode, Modifiers, Request, Role, Signal, Size,
+    Start, limits,
+};
+use porthole_door::Manifest;
+use porthole_launcher::{
+    bundle::{BundleError, VerifiedBundle, sha256_hex},
+    sandbox::{self, Artifact, Sandbox, SandboxEvent, UiFault},
+};
+use wasm_encoder::{
+    BlockType, CodeSection, ConstExpr, CustomSection, DataSection, EntityType, ExportKind,
+    ExportSection, Function, FunctionSection, GlobalSection, GlobalType, ImportSection,
+    Instruction as I, MemorySection, MemoryType, Module, StartSection, TypeSection, ValType,
+};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_porthole");
+const POST: u32 = 0;
+/// Where the handler is told to write, far from what it says.
+const ROOM: i32 = 4096;
+
+/// A bundle to be: sound but for what a test changes.
+struct Guest {
+    imports: Vec<(String, String, EntityType)>,
+    /// The body of `ui_handle`; its two parameters are the message.
+    handle: Vec<I<'static>>,
+    locals: Vec<(u32, ValType)>,
+    start: Option<Vec<I<'static>>>,
+    memory: MemoryType,
+    data: Vec<u8>,
+    exports: Vec<(&'static str, ExportKind, u32)>,
+    extra: Vec<Function>,
+}
+
+fn pages(minimum: u64) -> MemoryType {
+    MemoryType {
+        minimum,
+        maximum: None,
+        memory64: false,
+        shared: false,
+        page_size_log2: None,
+    }
+}
+
+impl Guest {
+    /// Posts its data as one message in each call.
+    fn sound() -> Self {
+        let frame =
+            porthole_bridge::encode_request(&Request::Frame(b"hello".to_vec())).expect("small");
+        let length = i32::try_from(frame.len()).expect("small");
+        Guest {
+            imports: vec![("porthole".into(), "post".into(), EntityType::Function(0))],
+            handle: vec![I::I32Const(0), I::I32Const(length), I::Call(POST)],
+            locals: Vec::new(),
+            start: None,
+            memory: pages(2),
+            data: frame,
+            exports: vec![
+                ("memory", ExportKind::Memory, 0),
+                ("ui_abi", ExportKind::Func, 1),
+                ("ui_alloc", ExportKind::Func, 2),
+                ("ui_handle", ExportKind::Func, 3),
+            ],
+            extra: Vec::new(),
+        }
+    }
+
+    fn handling(body: Vec<I<'static>>) -> Self {
+        Guest {
+            handle: body,
+            ..Guest::sound()
+        }
+    }
+
+    fn posting(data: Vec<u8>, at: i32, length: i32) -> Self {
+        Guest {
+            data,
+            ..Guest::handling(vec![I::I32Const(at), I::I32Const(length), I::Call(POST)])
+        }
+    }
+
+    fn build(self) -> Vec<u8> {
+        let mut module = Module::new();
+        let mut types = TypeSection::new();
+        types.ty().function([ValType::I32, ValType::I32], []);
+        types.ty().function([], [ValType::I32]);
+        types.ty().function([ValType::I32], [ValType::I32]);
+        types.ty().function([], []);
+        module.section(&types);
+        let mut imports = ImportSection::new();
+        for (from, name, ty) in &self.imports {
+            imports.import(from, name, *ty);
+        }
+        module.section(&imports);
+        let mut functions = FunctionSection::new();
+        for ty in [1, 2, 0, 3] {
+            functions.function(ty);
+        }
+        for _ in &self.extra {
+            functions.function(3);
+        }
+        module.section(&functions);
+        let mut memories = MemorySection::new();
+        memories.memory(self.memory);
+        module.section(&memories);
+        let mut globals = GlobalSection::new();
+        let number = GlobalType {
+            val_type: ValType::I32,
+            mutable: true,
+            shared: false,
+        };
+        globals.global(number, &ConstExpr::i32_const(0));
+        module.section(&globals);
+        let mut exports = ExportSection::new();
+        for (name, kind, index) in &self.exports {
+            exports.export(name, *kind, *index);
+        }
+        module.section(&exports);
+        if self.start.is_some() {
+            module.section(&StartSection { function_index: 4 });
+        }
+        let mut code = CodeSection::new();
+        code.function(&function(vec![], vec![I::I32Const(ABI)]));
+        code.function(&function(vec![], vec![I::I32Const(ROOM)]));
+        code.function(&function(self.locals, self.handle));
+        code.function(&function(vec![], self.start.unwrap_or_default()));
+        for extra in &self.extra {
+            code.function(extra);
+        }
+        module.section(&code);
+        let mut data = DataSection::new();
+        data.active(0, &ConstExpr::i32_const(0), self.data);
+        module.section(&data);
+        module.finish()
+    }
+}
+
+fn function(locals: Vec<(u32, ValType)>, body: Vec<I<'static>>) -> Function {
+    let mut function = Function::new(locals);
+    for instruction in &body {
+        function.instruction(instruction);
+    }
+    function.instruction(&I::End);
+    function
+}
+
+fn forever() -> Vec<I<'static>> {
+    vec![I::Loop(BlockType::Empty), I::Br(0), I::End]
+}
+
+fn verify(bytes: Vec<u8>) -> Result<VerifiedBundle, BundleError> {
+    let manifest = Manifest {
+        name: "guest".into(),
+        version: "1".into(),
+        abi: ABI,
+        sha256: sha256_hex(&bytes),
+        bytes: bytes.len() as u64,
+    };
+    VerifiedBundle::verify(&manifest, bytes)
+}
+
+async fn compiled(bytes: Vec<u8>, cache: &Path) -> Result<Artifact, UiFault> {
+    let bundle = verify(bytes).map_err(|error| match error {
+        BundleError::Refused(fault) => fault,
+        other => panic!("{other}"),
+    })?;
+    sandbox::compile_with(Path::new(PROGRAM), bundle, cache, "http://127.0.0.1:1").await
+}
+
+fn start() -> Signal {
+    signal(Event::Start(Box::new(Start {
+        size: Size { cols: 80, rows: 24 },
+        colors: ColorDepth::True,
+        background: Background::Dark,
+        unicode: true,
+        reduced_motion: false,
+        theme: String::new(),
+        preferences: String::new(),
+        role: Role::Owner,
+        place: None,
+        snapshot: None,
+        seed: [0; 16],
+        utc_offset_minutes: 0,
+        origin: "http://127.0.0.1:1".into(),
+    })))
+}
+
+fn key() -> Signal {
+    signal(Event::Key(Key {
+        code: KeyCode::Enter,
+        modifiers: Modifiers::default(),
+    }))
+}
+
+fn signal(event: Event) -> Signal {
+    Signal { now_ms: 0, event }
+}
+
+/// Loads a guest, sends one key, and returns how it ended; `None`: it drew its frame.
+async fn outcome(bytes: Vec<u8>) -> Option<UiFault> {
+    let cache = tempfile::tempdir().expect("a folder");
+    let artifact = match compiled(bytes, cache.path()).await {
+        Ok(artifact) => artifact,
+        Err(fault) => return Some(fault),
+    };
+    let mut ui = Sandbox::spawn_with(Path::new(PROGRAM), artifact).expect("starts");
+    let _ = ui.send(&key()).await;
+    let event = tokio::time::timeout(Duration::from_secs(30), ui.next());
+    match event.await.expect("it ends or draws in time") {
+        SandboxEvent::Posted(request) => {
+            assert_eq!(request, Request::Frame(b"hello".to_vec()));
+            None
+        }
+        SandboxEvent::Ended(fault) => Some(fault),
+    }
+}
+
+fn broke() -> impl Fn(&UiFault) -> bool {
+    |fault| matches!(fault, UiFault::BrokeRules(_))
+}
+
+#[tokio::test]
+async fn a_sound_guest_draws_and_the_walls_stand() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let bytes = Guest::sound().build();
+    let sha256 = sha256_hex(&bytes);
+    let first = compiled(bytes, cache.path()).await.expect("compiles");
+    drop(first);
+    let again = sandbox::artifact(cache.path(), "http://127.0.0.1:1", &sha256).await;
+    let mut ui = Sandbox::spawn_with(Path::new(PROGRAM), again.expect("cached")).expect("starts");
+    ui.send(&start()).await.expect("sent");
+    for _ in 0..100 {
+        let SandboxEvent::Posted(request) = ui.next().await else {
+            panic!("it ended");
+        };
+        assert_eq!(request, Request::Frame(b"hello".to_vec()));
+        ui.send(&key()).await.expect("sent");
+    }
+    let walls = ui.walls().expect("it is loaded");
+    assert!(walls.limits && walls.privileges, "{walls:?}");
+    if cfg!(target_os = "linux") {
+        assert!(walls.calls, "{walls:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_import_that_is_not_offered_is_named_escaped_and_cut() {
+    let esc = "\x1b]0;pwn\x07";
+    let long = "n".repeat(99_999);
+    for (from, name, ty) in [
+        (
+            "wasi_snapshot_preview1",
+            "fd_write",
+            EntityType::Function(0),
+        ),
+        ("porthole", "post", EntityType::Function(2)),
+        ("porthole", "post", EntityType::Memory(pages(1))),
+        (esc, "a\nb", EntityType::Function(0)),
+        ("m", long.as_str(), EntityType::Function(0)),
+    ] {
+        let mut guest = Guest::sound();
+        guest.imports = vec![(from.into(), name.into(), ty)];
+        let fault = outcome(guest.build()).await.expect("refused");
+        assert!(matches!(fault, UiFault::UnofferedImport(_)), "{fault:?}");
+        let shown = fault.to_string();
+        assert!(!shown.chars().any(char::is_control), "{shown:?}");
+        assert!(shown.chars().count() < 120, "{shown:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_start_function_has_a_deadline_and_may_not_post() {
+    let with_start = |body| {
+        Guest {
+            start: Some(body),
+            ..Guest::sound()
+        }
+        .build()
+    };
+    assert_eq!(outcome(with_start(forever())).await, Some(UiFault::Hung));
+    let trap = outcome(with_start(vec![I::Unreachable])).await;
+    assert_eq!(trap, Some(UiFault::Crashed));
+    let post = vec![I::I32Const(0), I::I32Const(1), I::Call(POST)];
+    let fault = outcome(with_start(post)).await.expect("ended");
+    assert!(broke()(&fault), "{fault:?}");
+}
+
+#[tokio::test]
+async fn a_handler_that_never_returns_is_stopped() {
+    assert_eq!(
+        outcome(Guest::handling(forever()).build()).await,
+        Some(UiFault::Hung)
+    );
+}
+
+#[tokio::test]
+async fn a_handler_that_traps_has_crashed_and_none_of_its_posts_count() {
+    let bodies = [
+        vec![I::Unreachable],
+        vec![I::I32Const(1), I::I32Const(0), I::I32DivU, I::Drop],
+        vec![
+            I::I32Const(-1),
+            I::I32Load(wasm_encoder::MemArg {
+                offset: 0,
+                align: 0,
+                memory_index: 0,
+            }),
+            I::Drop,
+        ],
+        // Endless recursion.
+        vec![I::I32Const(0), I::I32Const(0), I::Call(3)],
+        // A post first: it must not arrive.
+        vec![
+            I::I32Const(0),
+            I::I32Const(7),
+            I::Call(POST),
+            I::Unreachable,
+        ],
+    ];
+    for body in bodies {
+        assert_eq!(
+            outcome(Guest::handling(body).build()).await,
+            Some(UiFault::Crashed)
+        );
+    }
+}
+
+#[tokio::test]
+async fn memory_has_a_limit_that_growing_meets_softly() {
+    let mut guest = Guest::sound();
+    guest.memory = pages(65_536);
+    assert_eq!(outcome(guest.build()).await, Some(UiFault::OutOfMemory));
+    let mut body = vec![I::I32Const(60_000), I::MemoryGrow(0), I::Drop];
+    body.extend(Guest::sound().handle);
+    assert_eq!(outcome(Guest::handling(body.clone()).build()).await, None);
+    body.truncate(3);
+    body.push(I::Unreachable);
+    assert_eq!(
+        outcome(Guest::handling(body).build()).await,
+        Some(UiFault::OutOfMemory)
+    );
+}
+
+#[tokio::test]
+async fn the_rules_of_posting_are_kept_in_the_import() {
+    let page = 131_072;
+    let flood = vec![
+        I::Loop(BlockType::Empty),
+        I::I32Const(0),
+        I::I32Const(1),
+        I::Call(POST),
+        I::Br(0),
+        I::End,
+    ];
+    let heavy = vec![
+        I::Loop(BlockType::Empty),
+        I::I32Const(0),
+        I::I32Const(131_072),
+        I::Call(POST),
+        I::Br(0),
+        I::End,
+    ];
+    let large = porthole_door_free_frame(limits::FRAME_BYTES + 1);
+    let length = i32::try_from(large.len()).expect("small");
+    let guests = [
+        Guest::handling(flood),
+        Guest::handling(heavy),
+        Guest::posting(vec![0], 0, -1),
+        Guest::posting(vec![0], -8, 16),
+        Guest::posting(vec![0], page, 1),
+        Guest::posting(vec![0], page - 1, 2),
+        Guest::posting(vec![0xFF; 4], 0, 4),
+        Guest::posting(large, 0, length),
+    ];
+    for (number, guest) in guests.into_iter().enumerate() {
+        let fault = outcome(guest.build()).await;
+        assert!(fault.as_ref().is_some_and(broke()), "{number}: {fault:?}");
+    }
+}
+
+/// A frame of so many bytes, encoded by hand since the codec refuses it.
+fn porthole_door_free_frame(bytes: usize) -> Vec<u8> {
+    let mut message = vec![0];
+    let mut length = bytes;
+    while length >= 0x80 {
+        message.push(u8::try_from(length & 0x7F).expect("seven bits") | 0x80);
+        length >>= 7;
+    }
+    message.push(u8::try_from(length).expect("seven bits"));
+    message.resize(message.len() + bytes, b'x');
+    message
+}
+
+#[tokio::test]
+async fn an_export_that_is_missing_or_mistyped_is_refused() {
+    for spoil in 0..4 {
+        let mut guest = Guest::sound();
+        guest.exports.remove(spoil);
+        assert_eq!(outcome(guest.build()).await, Some(UiFault::WrongExports));
+        for kind in [(ExportKind::Global, 0), (ExportKind::Func, 4)] {
+            let mut guest = Guest::sound();
+            (guest.exports[spoil].1, guest.exports[spoil].2) = kind;
+            assert_eq!(outcome(guest.build()).await, Some(UiFault::WrongExports));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_plain_module_is_refused() {
+    let sound = Guest::sound().build();
+    let cut = sound[..sound.len() / 2].to_vec();
+    let component = b"\0asm\x0d\0\x01\0".to_vec();
+    let shared = MemoryType {
+        maximum: Some(4),
+        shared: true,
+        ..pages(1)
+    };
+    let wide = MemoryType {
+        memory64: true,
+        ..pages(1)
+    };
+    let odd = MemoryType {
+        page_size_log2: Some(0),
+        ..pages(1)
+    };
+    let mut all = vec![
+        Vec::new(),
+        b"MZ\x90\0 and so on".to_vec(),
+        b"\x7fELF\x02\x01\x01".to_vec(),
+        b"(module (func (export \"handle\")))".to_vec(),
+        cut,
+        component,
+    ];
+    for memory in [shared, wide, odd] {
+        all.push(
+            Guest {
+                memory,
+                ..Guest::sound()
+            }
+            .build(),
+        );
+    }
+    for bytes in all {
+        assert_eq!(outcome(bytes).await, Some(UiFault::NotAModule));
+    }
+    let simd = Guest::handling(vec![I::V128Const(0), I::Drop]).build();
+    assert_eq!(outcome(simd).await, Some(UiFault::NotAModule));
+    let tail = Guest::handling(vec![I::I32Const(0), I::I32Const(0), I::ReturnCall(3)]).build();
+    assert_eq!(outcome(tail).await, Some(UiFault::NotAModule));
+}
+
+#[tokio::test]
+async fn what_would_take_too_long_to_compile_is_refused_before() {
+    let many = Guest {
+        extra: (0..20_001).map(|_| function(vec![], vec![])).collect(),
+        ..Guest::sound()
+    };
+    let locals = Guest {
+        locals: vec![(50_000, ValType::I64)],
+        ..Guest::sound()
+    };
+    let mut nested: Vec<I<'static>> = vec![I::Loop(BlockType::Empty); 2_000];
+    nested.extend(vec![I::End; 2_000]);
+    let deep = Guest::handling(nested);
+    let mut nested: Vec<I<'static>> = vec![I::Loop(BlockType::Empty); 900];
+    nested.extend(vec![I::End; 900]);
+    let deep_with_locals = Guest {
+        locals: vec![(1_000, ValType::I64)],
+        ..Guest::handling(nested)
+    };
+    for guest in [many, locals, deep, deep_with_locals] {
+        assert_eq!(outcome(guest.build()).await, Some(UiFault::TooLarge));
+    }
+    let mut large = Guest::sound().build();
+    let filler = vec![0; limits::MODULE_BYTES];
+    let custom = CustomSection {
+        name: "x".into(),
+        data: filler.as_slice().into(),
+    };
+    wasm_encoder::Section::append_to(&custom, &mut large);
+    assert!(matches!(verify(large), Err(BundleError::Size { .. })));
+}
+
+#[test]
+fn a_bundle_must_be_what_its_manifest_says() {
+    let bytes = Guest::sound().build();
+    let manifest = Manifest {
+        name: String::new(),
+        version: String::new(),
+        abi: ABI,
+        sha256: sha256_hex(&bytes),
+        bytes: bytes.len() as u64,
+    };
+    let other_hash = Manifest {
+        sha256: "0".repeat(64),
+        ..manifest.clone()
+    };
+    let other_size = Manifest {
+        bytes: 1,
+        ..manifest.clone()
+    };
+    let other_abi = Manifest {
+        abi: ABI + 1,
+        ..manifest.clone()
+    };
+    let error = |manifest| VerifiedBundle::verify(manifest, bytes.clone()).err();
+    assert_eq!(error(&other_hash), Some(BundleError::Hash));
+    assert!(matches!(error(&other_size), Some(BundleError::Size { .. })));
+    assert_eq!(error(&other_abi), Some(BundleError::Abi(ABI + 1)));
+    assert_eq!(error(&manifest), None);
+}
+
+#[tokio::test]
+async fn a_damaged_artifact_is_no_crash_and_is_thrown_away() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let bytes = Guest::sound().build();
+    let sha256 = sha256_hex(&bytes);
+    drop(compiled(bytes, cache.path()).await.expect("compiles"));
+    let file = std::fs::read_dir(cache.path()).expect("readable").next();
+    let file = file.expect("one").expect("readable").path();
+    std::fs::write(&file, b"not code at all").expect("may");
+    let origin = "http://127.0.0.1:1";
+    let damaged = sandbox::artifact(cache.path(), origin, &sha256).await;
+    let mut ui = Sandbox::spawn_with(Path::new(PROGRAM), damaged.expect("there")).expect("starts");
+    let SandboxEvent::Ended(fault) = ui.next().await else {
+        panic!("it runs");
+    };
+    assert!(matches!(fault, UiFault::SandboxFailed(_)), "{fault:?}");
+    assert!(
+        sandbox::artifact(cache.path(), origin, &sha256)
+            .await
+            .is_none()
+    );
+}
+
+#[tokio::test]
+async fn a_queue_that_nobody_reads_ends_the_ui_and_not_the_launcher() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let artifact = compiled(Guest::sound().build(), cache.path()).await;
+    let mut ui =
+        Sandbox::spawn_with(Path::new(PROGRAM), artifact.expect("compiles")).expect("starts");
+    let link = signal(Event::Link(vec![0; limits::LINK_IN_BYTES]));
+    let mut full = None;
+    for _ in 0..8 {
+        full = full.or(ui.send(&link).await.err());
+    }
+    assert_eq!(full, Some(UiFault::Hung));
+    assert!(matches!(
+        ui.next().await,
+        SandboxEvent::Ended(UiFault::Hung)
+    ));
+}
