@@ -1,8 +1,60 @@
 //! The launcher as a library, so that its binary, its tests and its benchmarks share one code.
 //! Not an API for others.
 
+// What is asked, and what is opened.
+pub mod argv;
+pub mod cli;
+pub mod doctor;
+pub mod launch;
+pub mod prompt;
+pub mod servers;
+mod walls;
+pub mod sign_out;
+
+// The decisions.
+pub mod app;
+pub mod backoff;
+pub mod gesture;
+pub mod permit;
+
+// The shell around them.
+pub mod driver;
+pub mod errand;
+pub mod signals;
+
+// The server.
+pub mod credential;
+pub mod door;
+pub mod link;
+
+// The UI.
 pub mod bundle;
-pub mod debug;
 pub mod escape;
 pub mod sandbox;
 pub mod screen;
+
+// The visitor's computer.
+pub mod clipboard;
+pub mod draw;
+pub mod editor;
+pub mod folders;
+pub mod opener;
+pub mod preferences;
+pub mod surroundings;
+pub mod terminal;
+pub mod timezone;
+
+pub mod debug;
+pub mod failure;
+
+use std::io::Write;
+
+/// Says one thing on standard output. Nobody to hear it is no error.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Warns on standard error.
+pub(crate) fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
+}

@@ -1,27 +1,12 @@
-//! The `porthole` program: which command runs.
+//! The launcher's entry: the two processes of the sandbox first, then the command line.
 
-use std::{path::Path, process::ExitCode};
-
-use porthole_launcher::{debug, sandbox};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match arguments.as_slice() {
-        ["ui-sandbox"] => return sandbox::child::main(),
-        ["ui-compile"] => return sandbox::compile::main(),
-        ["debug", "screen", "--size", size] => debug::screen(size, false, std::io::stdin()),
-        ["debug", "screen", "--size", size, "--json"] => {
-            debug::screen(size, true, std::io::stdin())
-        }
-        ["debug", "bundle", path] => debug::bundle(Path::new(path)),
-        _ => return ExitCode::from(2),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+    // The sandbox's processes start with nothing but their pipes, and fast: no parser, no TLS, no runtime before them.
+    match std::env::args_os().nth(1) {
+        Some(name) if name == "ui-sandbox" => porthole_launcher::sandbox::child::main(),
+        Some(name) if name == "ui-compile" => porthole_launcher::sandbox::compile::main(),
+        _ => porthole_launcher::cli::main(),
     }
 }

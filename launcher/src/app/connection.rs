@@ -1,0 +1,230 @@
+//! The state of the link: when to try again, when to stop, and what a UI that is not there yet must not miss.
+//! It opens no sockets.
+
+use std::time::{Duration, Instant};
+
+use porthole_bridge::{Event, LinkState};
+use porthole_door::LinkControl;
+
+use super::{Alarm, App, DoorInput, Effect, Page, Trouble};
+use crate::{
+    backoff,
+    door::DoorError,
+    escape,
+    link::{LinkEvent, LinkHappening},
+};
+
+/// Frames kept for a UI that is still being made; one more and the connection starts over when it is there.
+const HELD_FRAMES: usize = 16;
+const REASON_COLUMNS: usize = 160;
+
+/// Where the link stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// An attempt is being made for the first time.
+    #[default]
+    Connecting,
+    /// Frames flow.
+    Up,
+    /// It is tried again.
+    Down(DoorError),
+    /// It is not tried again by itself.
+    Ended,
+}
+
+/// What is known of the link.
+#[derive(Default)]
+pub(super) struct Connection {
+    pub(super) epoch: u64,
+    pub(super) standing: Standing,
+    failures: u32,
+    /// Frames of this connection that no UI has had.
+    held: Vec<Vec<u8>>,
+    /// Whether a UI has had frames of this connection: a successor needs one of its own.
+    fed: bool,
+}
+
+impl App {
+    /// Starts a connection under the next epoch.
+    pub(super) fn connect(&mut self) {
+        self.link.epoch += 1;
+        self.link.held.clear();
+        self.link.fed = false;
+        self.out.push(Effect::Alarm(Alarm::Reconnect, None));
+        self.out.push(Effect::Connect(self.link.epoch));
+    }
+
+    pub(super) fn link_event(&mut self, event: LinkEvent, now: Instant) {
+        if event.epoch != self.link.epoch {
+            return;
+        }
+        match event.what {
+            LinkHappening::Up => self.link_up(),
+            LinkHappening::Text(frame) => self.link_text(frame),
+            LinkHappening::Control(control) => self.link_control(control, now),
+            LinkHappening::Down(why) => self.link_down(why, now),
+        }
+    }
+
+    fn link_up(&mut self) {
+        self.link.standing = Standing::Up;
+        self.dirty = true;
+        let epoch = self.link.epoch;
+        self.tell_link(LinkState::Up { epoch });
+        if !self.ui.runs() && matches!(self.page, Some(Page::Trouble { .. })) {
+            self.page = Some(Page::progress("asking the server for its UI"));
+            self.out.push(Effect::Prepare(None));
+        }
+    }
+
+    fn link_text(&mut self, frame: Vec<u8>) {
+        // A server that accepts and hangs up at once does not count as reached; one that speaks does.
+        self.link.failures = 0;
+        if self.ui.runs() {
+            self.link.fed = true;
+            self.to_ui(Event::Link(frame));
+        } else if self.link.held.len() < HELD_FRAMES {
+            self.link.held.push(frame);
+        } else {
+            self.link.fed = true;
+        }
+    }
+
+    fn link_control(&mut self, control: LinkControl, now: Instant) {
+        match control {
+            LinkControl::BundleChanged { sha256 } => {
+                if self.ui.sha256() != Some(sha256.as_str()) {
+                    self.say("the server has a new UI", now);
+                    let running = self.ui.sha256().map(str::to_owned);
+                    self.out.push(Effect::Prepare(running));
+                }
+            }
+            LinkControl::AccessEnded { reason } => {
+                let reason = escape::visible_cut(&reason, REASON_COLUMNS);
+                self.access_ended(&reason);
+            }
+            // The connection ends by itself; the next attempts find the new server.
+            LinkControl::ShuttingDown => self.say("the server is shutting down", now),
+        }
+    }
+
+    fn link_down(&mut self, why: DoorError, now: Instant) {
+        self.refuse_dialog("the connection to the server is gone");
+        self.dirty = true;
+        if why == DoorError::SignedOut {
+            return self.access_ended("this computer is no longer admitted here");
+        }
+        if !why.is_transient() {
+            return self.link_ended(why);
+        }
+        self.link.failures += 1;
+        let random = self.random.next();
+        let wait = backoff::wait(self.link.failures, random, why.asked_wait());
+        self.link.standing = Standing::Down(why);
+        let at = now.checked_add(wait);
+        self.out.push(Effect::Alarm(Alarm::Reconnect, at));
+        self.tell_link(LinkState::Down {
+            retry_in_ms: millis(wait),
+        });
+    }
+
+    fn link_ended(&mut self, why: DoorError) {
+        self.link.standing = Standing::Ended;
+        self.tell_link(LinkState::Ended {
+            reason: why.to_string(),
+        });
+        self.page = Some(Page::trouble(&Trouble::Door(why)));
+        self.menu = None;
+    }
+
+    /// The credential is worth nothing any more: it goes, and a fresh link is asked for in the same place.
+    fn access_ended(&mut self, reason: &str) {
+        if self.link.standing == Standing::Ended {
+            return;
+        }
+        self.link.standing = Standing::Ended;
+        self.refuse_dialog("access ended");
+        self.tell_link(LinkState::Ended {
+            reason: reason.to_owned(),
+        });
+        self.out.push(Effect::Alarm(Alarm::Reconnect, None));
+        self.out.push(Effect::Disconnect);
+        self.out.push(Effect::ForgetCredential);
+        self.page = Some(Page::ask_link(reason));
+        self.menu = None;
+        self.dirty = true;
+    }
+
+    pub(super) fn send_link(&mut self, frame: Vec<u8>) {
+        // A UI that has not heard that the link is down may still send: the frame belongs to no connection.
+        if self.link.standing == Standing::Up {
+            self.out.push(Effect::SendLink(frame));
+        }
+    }
+
+    /// Brings a UI that was just started up to date with the link.
+    pub(super) fn feed_new_ui(&mut self) {
+        if self.link.fed {
+            self.out.push(Effect::Disconnect);
+            self.link.standing = Standing::Connecting;
+            return self.connect();
+        }
+        if self.link.standing == Standing::Up {
+            let epoch = self.link.epoch;
+            self.tell_link(LinkState::Up { epoch });
+        }
+        for frame in std::mem::take(&mut self.link.held) {
+            self.link.fed = true;
+            self.to_ui(Event::Link(frame));
+        }
+    }
+
+    pub(super) fn door(&mut self, input: DoorInput, now: Instant) {
+        self.dirty = true;
+        match input {
+            DoorInput::Progress(text) => {
+                if let Some(Page::Progress(shown)) = &mut self.page {
+                    *shown = text;
+                }
+            }
+            DoorInput::Unchanged => {}
+            DoorInput::Prepared(sha256) => self.prepared(sha256, now),
+            DoorInput::NotPrepared(trouble) => self.not_prepared(trouble),
+            DoorInput::Redeemed(who) => self.redeemed(who, now),
+            DoorInput::RedeemFailed(why) => {
+                if let Some(Page::AskLink(ask)) = &mut self.page {
+                    ask.refused(why);
+                }
+            }
+            DoorInput::SignedOut => self.quit(0, Some("signed out".to_owned())),
+        }
+    }
+
+    fn not_prepared(&mut self, trouble: Trouble) {
+        // Access is the link's to judge, and a UI that runs goes on running.
+        if trouble == Trouble::Door(DoorError::SignedOut) {
+            return self.access_ended("this computer is no longer admitted here");
+        }
+        if !self.ui.runs() && !matches!(self.page, Some(Page::AskLink(_))) {
+            self.page = Some(Page::trouble(&trouble));
+        }
+    }
+
+    fn redeemed(&mut self, who: porthole_door::Redeemer, now: Instant) {
+        self.who = who;
+        self.page = None;
+        self.link.standing = Standing::Connecting;
+        self.link.failures = 0;
+        self.say("admitted again", now);
+        self.connect();
+        let running = self.ui.sha256().map(str::to_owned);
+        if running.is_none() {
+            self.page = Some(Page::progress("asking the server for its UI"));
+        }
+        self.out.push(Effect::Prepare(running));
+    }
+}
+
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,142 @@
+//! The launcher's own keys: `Ctrl-]`, its menu, and the keys of its pages.
+
+use std::time::Instant;
+
+use porthole_bridge::{Action, Key, KeyCode};
+
+use super::{App, Effect, Page, Secret, connection::Standing, dialog::Dialog, trust};
+
+/// One line of the menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    Resume,
+    Reload,
+    CopyTrust,
+    SignOut,
+    Suspend,
+    Quit,
+}
+
+/// The menu, in order: its letter, its words.
+pub(super) const MENU: [(Item, char, &str); 6] = [
+    (Item::Resume, 'b', "back to the UI"),
+    (Item::Reload, 'r', "reload the UI"),
+    (Item::CopyTrust, 'c', "copy what is trusted here"),
+    (Item::SignOut, 's', "sign out"),
+    (Item::Suspend, 'z', "suspend"),
+    (Item::Quit, 'q', "quit"),
+];
+
+impl App {
+    /// `Ctrl-]` opens and closes the menu; while a dialog is open it changes nothing.
+    pub(super) fn launcher_key(&mut self) {
+        if self.dialog.is_some() {
+            return;
+        }
+        self.menu = match self.menu {
+            Some(_) => None,
+            None => Some(0),
+        };
+        self.dirty = true;
+    }
+
+    pub(super) fn menu_key(&mut self, key: Key, now: Instant) {
+        let Some(selected) = self.menu else {
+            return;
+        };
+        self.dirty = true;
+        match key.code {
+            KeyCode::Escape => self.menu = None,
+            KeyCode::Up => self.menu = Some((selected + MENU.len() - 1) % MENU.len()),
+            KeyCode::Down | KeyCode::Tab => self.menu = Some((selected + 1) % MENU.len()),
+            KeyCode::Enter => self.choose(MENU[selected].0, now),
+            KeyCode::Char(letter) => {
+                if let Some((item, ..)) = MENU.iter().find(|(_, key, _)| *key == letter) {
+                    self.choose(*item, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn choose(&mut self, item: Item, now: Instant) {
+        self.menu = None;
+        match item {
+            Item::Resume => {}
+            Item::Reload => self.reload(now),
+            Item::CopyTrust => {
+                let text = trust::info(&self.fixed, &self.who, self.ui.sha256());
+                self.out.push(Effect::Copy(None, text));
+            }
+            Item::SignOut => {
+                let (origin, size) = (&self.fixed.origin, self.size);
+                match Dialog::new(None, Action::SignOut, origin, size, now) {
+                    Some(dialog) => self.open_dialog(dialog),
+                    None => self.say("the window is too small to ask", now),
+                }
+            }
+            Item::Suspend => self.perform(None, Action::Suspend),
+            Item::Quit => self.quit(0, None),
+        }
+    }
+
+    pub(super) fn page_key(&mut self, key: Key, now: Instant) {
+        self.dirty = true;
+        if key.modifiers.control && matches!(key.code, KeyCode::Char('c')) {
+            return self.decline();
+        }
+        match (&mut self.page, key.code) {
+            (Some(Page::AskLink(_)), _) => self.ask_link_key(key),
+            (Some(_), KeyCode::Char('q') | KeyCode::Escape) => self.decline(),
+            (Some(Page::Fault(_)), KeyCode::Char('r')) => self.reload(now),
+            (Some(Page::Trouble { .. }), KeyCode::Char('r')) => self.retry(),
+            _ => {}
+        }
+    }
+
+    fn ask_link_key(&mut self, key: Key) {
+        let Some(Page::AskLink(ask)) = &mut self.page else {
+            return;
+        };
+        match key.code {
+            KeyCode::Escape => self.decline(),
+            KeyCode::Enter if !ask.busy && !ask.field.is_empty() => {
+                ask.busy = true;
+                let text = std::mem::take(&mut ask.field);
+                self.out.push(Effect::Redeem(Secret(text)));
+            }
+            KeyCode::Backspace => {
+                ask.field.pop();
+            }
+            KeyCode::Char('u') if key.modifiers.control => ask.field.clear(),
+            KeyCode::Char(char) if !key.modifiers.control && !key.modifiers.alt => ask.push(char),
+            _ => {}
+        }
+    }
+
+    /// Leaving where something had gone wrong is no success.
+    fn decline(&mut self) {
+        let message = match &self.page {
+            Some(Page::AskLink(ask)) => Some(format!("{}; no fresh link was given", ask.reason)),
+            Some(Page::Trouble { message, .. }) => Some(message.clone()),
+            Some(Page::Fault(fault)) => Some(fault.why.clone()),
+            Some(Page::Progress(_)) | None => None,
+        };
+        let status = u8::from(message.is_some());
+        self.quit(status, message);
+    }
+
+    /// Tries everything again that had stopped.
+    fn retry(&mut self) {
+        self.page = match self.ui.runs() {
+            true => None,
+            false => Some(Page::progress("asking the server for its UI")),
+        };
+        if self.link.standing == Standing::Ended {
+            self.link.standing = Standing::Connecting;
+            self.connect();
+        }
+        let running = self.ui.sha256().map(str::to_owned);
+        self.out.push(Effect::Prepare(running));
+    }
+}

@@ -1,0 +1,497 @@
+//! The launcher's decisions: one state, one closed enum of everything that can happen, effects out.
+//! It performs nothing, reads no clock and draws no random numbers of its own.
+
+mod actions;
+mod connection;
+mod dialog;
+mod keys;
+mod page;
+mod random;
+mod trust;
+mod ui;
+mod view;
+
+use std::time::{Duration, Instant};
+
+use porthole_bridge::{
+    Background, ColorDepth, Event, LinkState, MouseKind, Outcome, Place, Request, Size, Start,
+    limits,
+};
+use porthole_door::Redeemer;
+use ratatui::{buffer::Buffer, layout::Position};
+
+use crate::{
+    door::DoorError,
+    gesture::Gesture,
+    link::LinkEvent,
+    screen::Screen,
+    terminal::event::{Press, TerminalEvent, is_launcher_key},
+};
+use connection::Connection;
+use dialog::Dialog;
+use page::Page;
+use random::Random;
+use ui::Ui;
+
+/// The shortest time between two frames; the first change after rest does not wait.
+const FRAME_GAP: Duration = Duration::from_micros(8_333);
+/// How long feedback stands on the trust line.
+const FEEDBACK: Duration = Duration::from_secs(4);
+
+/// Everything that can happen to the launcher.
+#[derive(Debug)]
+pub enum Input {
+    /// The visitor did something.
+    Terminal(TerminalEvent),
+    /// The terminal has this size now.
+    Resized(Size),
+    /// The terminal is ours again, with this size, after it was somebody else's.
+    Back(Size),
+    /// A UI posted a request.
+    Posted(u64, Request),
+    /// A UI ended; the sentence says why.
+    UiEnded(u64, String),
+    /// Something happened on the link.
+    Link(LinkEvent),
+    /// The door answered.
+    Door(DoorInput),
+    /// A local action ended.
+    Local(LocalDone),
+    /// A time that was asked for has come.
+    Alarm(Alarm),
+    /// The process is to end, with this status.
+    Terminate(u8),
+}
+
+/// What the door answered.
+#[derive(Debug)]
+pub enum DoorInput {
+    /// How far the bundle is, in words.
+    Progress(String),
+    /// The bundle that runs is the server's.
+    Unchanged,
+    /// A bundle of this hash can be started.
+    Prepared(String),
+    /// There is no bundle to start; what failed and what to do.
+    NotPrepared(Trouble),
+    /// A fresh link was redeemed.
+    Redeemed(Redeemer),
+    /// A fresh link was not; why.
+    RedeemFailed(String),
+    /// The credential is forgotten here and, where it could be told, there.
+    SignedOut,
+}
+
+/// What failed, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// At the door.
+    Door(DoorError),
+    /// With the bundle, in a sentence.
+    Bundle(String),
+}
+
+/// How a local action ended.
+#[derive(Debug)]
+pub struct LocalDone {
+    /// The UI instance and its request; `None`: the launcher's own wish.
+    pub asked: Option<(u64, u64)>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// A time that can be asked for; each is asked for once at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alarm {
+    /// The next frame may be drawn.
+    Draw,
+    /// The UI wanted to be woken.
+    Wake,
+    /// Feedback leaves the trust line.
+    Feedback,
+    /// The next attempt to connect.
+    Reconnect,
+    /// A snapshot was waited for long enough.
+    Snapshot,
+}
+
+impl Alarm {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+}
+
+/// What the shell around the core does.
+#[derive(Debug, PartialEq)]
+pub enum Effect {
+    /// Draw the view now.
+    Draw,
+    /// Clear the terminal before the next frame.
+    Forget,
+    /// Set or take back an alarm.
+    Alarm(Alarm, Option<Instant>),
+    /// Hand this to the UI.
+    ToUi(Event),
+    /// Start a UI from the artifact of this hash, in place of the running one.
+    StartUi {
+        /// Its number; what it posts comes back under it.
+        instance: u64,
+        /// Its bundle.
+        sha256: String,
+        /// Its first message; the seed is filled in by whoever has randomness.
+        start: Box<Start>,
+    },
+    /// End the UI.
+    StopUi,
+    /// Connect under this epoch, ending an older connection.
+    Connect(u64),
+    /// End the connection.
+    Disconnect,
+    /// Send this frame to the server.
+    SendLink(Vec<u8>),
+    /// See that the server's bundle can be started; the hash is of the one that runs.
+    Prepare(Option<String>),
+    /// Redeem this text as a link of the same server. A secret.
+    Redeem(Secret),
+    /// Forget the credential.
+    ForgetCredential,
+    /// Forget the credential and tell the server.
+    SignOut,
+    /// Put text into the clipboard.
+    Copy(Asked, String),
+    /// Open a URL.
+    Open(Asked, String),
+    /// Edit a text; the terminal is the editor's until it ends.
+    Edit(Asked, String),
+    /// Stop, as job control does.
+    Suspend,
+    /// Set the window's title.
+    Title(String),
+    /// End with this status, saying this on the shell's screen.
+    Quit(u8, Option<String>),
+}
+
+/// Who asked for a local action: the UI instance and its request; `None`: the launcher's own menu.
+pub type Asked = Option<(u64, u64)>;
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Secret")
+    }
+}
+
+/// What does not change while the launcher runs.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// The server.
+    pub origin: String,
+    /// The server's fingerprint.
+    pub fingerprint: String,
+    /// How many colours there are.
+    pub colors: ColorDepth,
+    /// The background.
+    pub background: Background,
+    /// Whether box and symbol glyphs are shown.
+    pub unicode: bool,
+    /// The visitor's preferences.
+    pub preferences: crate::preferences::Preferences,
+    /// Minutes that local time is ahead of UTC.
+    pub utc_offset_minutes: i16,
+}
+
+/// What the launcher knows.
+pub struct App {
+    fixed: Fixed,
+    who: Redeemer,
+    size: Size,
+    screen: Screen,
+    undrawn: Option<Vec<u8>>,
+    ui: Ui,
+    link: Connection,
+    page: Option<Page>,
+    dialog: Option<Dialog>,
+    menu: Option<usize>,
+    place: Option<Place>,
+    gesture: Gesture,
+    refusals: u32,
+    feedback: Option<String>,
+    title: Option<String>,
+    away: bool,
+    dirty: bool,
+    drawn: Option<Instant>,
+    draw_armed: bool,
+    random: Random,
+    out: Vec<Effect>,
+}
+
+impl App {
+    /// Returns the launcher's first state.
+    pub fn new(fixed: Fixed, who: Redeemer, size: Size, place: Option<Place>, seed: u64) -> Self {
+        let inner = ui_size(size);
+        Self {
+            fixed,
+            who,
+            size,
+            screen: Screen::new(inner.cols, inner.rows),
+            undrawn: None,
+            ui: Ui::default(),
+            link: Connection::default(),
+            page: None,
+            dialog: None,
+            menu: None,
+            place,
+            gesture: Gesture::default(),
+            refusals: 0,
+            feedback: None,
+            title: None,
+            away: false,
+            dirty: true,
+            drawn: None,
+            draw_armed: false,
+            random: Random::new(seed),
+            out: Vec::new(),
+        }
+    }
+
+    /// Returns the first effects: with a cached bundle its UI starts at once, beside connecting and asking for the manifest.
+    pub fn begin(&mut self, cached: Option<String>, now: Instant) -> Vec<Effect> {
+        self.connect();
+        match cached {
+            Some(sha256) => {
+                self.start_ui(sha256.clone(), now);
+                self.out.push(Effect::Prepare(Some(sha256)));
+            }
+            None => {
+                self.page = Some(Page::progress("asking the server for its UI"));
+                self.out.push(Effect::Prepare(None));
+            }
+        }
+        self.pace(now);
+        std::mem::take(&mut self.out)
+    }
+
+    /// Takes one input and returns what is to be done.
+    pub fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        match input {
+            Input::Terminal(event) => self.terminal(event, now),
+            Input::Resized(size) => self.resized(size, now),
+            Input::Back(size) => self.back(size, now),
+            Input::Posted(instance, request) => self.posted(instance, request, now),
+            Input::UiEnded(instance, why) => self.ui_ended(instance, why, now),
+            Input::Link(event) => self.link_event(event, now),
+            Input::Door(input) => self.door(input, now),
+            Input::Local(done) => self.local_done(done, now),
+            Input::Alarm(alarm) => self.alarm(alarm, now),
+            Input::Terminate(status) => self.quit(status, None),
+        }
+        self.pace(now);
+        std::mem::take(&mut self.out)
+    }
+
+    /// Draws everything into `buffer`, and returns where the cursor belongs.
+    pub fn view(&mut self, buffer: &mut Buffer) -> Option<Position> {
+        // Under a dialog or the menu the screen stands still: frames are kept.
+        let still = self.dialog.is_some() || self.menu.is_some();
+        if !still && let Some(frame) = self.undrawn.take() {
+            // The codec has already refused what is too large, so there is nothing to tell here.
+            let _ = self.screen.paint(&frame);
+        }
+        view::draw(self, buffer)
+    }
+
+    /// Returns the epoch of the link.
+    pub fn epoch(&self) -> u64 {
+        self.link.epoch
+    }
+
+    /// Returns the terminal's size.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    fn terminal(&mut self, event: TerminalEvent, now: Instant) {
+        match event {
+            _ if self.away => {}
+            TerminalEvent::Key { key, .. } if is_launcher_key(&key) => self.launcher_key(),
+            TerminalEvent::Key { key, press } => self.key(key, press, now),
+            TerminalEvent::Paste(text) => self.paste(text),
+            TerminalEvent::Mouse(mouse) => {
+                let inside = mouse.row < ui_size(self.size).rows;
+                if self.ui_has_focus() && inside {
+                    if mouse.kind == MouseKind::Release {
+                        self.gesture.made(now);
+                    }
+                    self.to_ui(Event::Mouse(mouse));
+                }
+            }
+            TerminalEvent::Focus(focus) => self.to_ui(Event::Focus(focus)),
+        }
+    }
+
+    fn key(&mut self, key: porthole_bridge::Key, press: Press, now: Instant) {
+        if self.dialog.is_some() {
+            self.dialog_key(key, now);
+        } else if self.menu.is_some() {
+            self.menu_key(key, now);
+        } else if self.page.is_some() {
+            self.page_key(key, now);
+        } else {
+            if press == Press::First {
+                self.gesture.made(now);
+            }
+            self.to_ui(Event::Key(key));
+        }
+    }
+
+    fn paste(&mut self, text: String) {
+        // A dialog and the menu eat pastes; only the field for a fresh link takes one.
+        if self.dialog.is_some() || self.menu.is_some() {
+            return;
+        }
+        match &mut self.page {
+            Some(Page::AskLink(ask)) => {
+                ask.paste(&text);
+                self.dirty = true;
+            }
+            Some(_) => {}
+            None => self.to_ui(Event::Paste(text)),
+        }
+    }
+
+    fn resized(&mut self, size: Size, now: Instant) {
+        if size == self.size {
+            return;
+        }
+        self.size = size;
+        let inner = ui_size(size);
+        self.screen.resize(inner.cols, inner.rows);
+        self.to_ui(Event::Resize(inner));
+        if let Some(dialog) = &mut self.dialog {
+            dialog.hush(now);
+        }
+        self.out.push(Effect::Forget);
+        self.dirty = true;
+    }
+
+    fn back(&mut self, size: Size, now: Instant) {
+        self.away = false;
+        self.resized(size, now);
+        if let Some(dialog) = &mut self.dialog {
+            dialog.hush(now);
+        }
+        self.gesture.drop_it();
+        self.out.push(Effect::Forget);
+        self.dirty = true;
+    }
+
+    fn alarm(&mut self, alarm: Alarm, now: Instant) {
+        match alarm {
+            Alarm::Draw => self.draw_armed = false,
+            Alarm::Wake => self.to_ui(Event::Wake),
+            Alarm::Feedback => {
+                self.feedback = None;
+                self.dirty = true;
+            }
+            Alarm::Reconnect => self.connect(),
+            Alarm::Snapshot => self.finish_replacement(now),
+        }
+    }
+
+    fn posted(&mut self, instance: u64, request: Request, now: Instant) {
+        if !self.ui.is(instance) {
+            return;
+        }
+        match request {
+            Request::Frame(frame) => {
+                self.undrawn = Some(frame);
+                self.dirty |= self.ui_has_focus();
+            }
+            Request::Link(frame) => self.send_link(frame),
+            Request::Action { request, action } => {
+                self.action((instance, request), action, now);
+            }
+            Request::WakeIn(millis) => {
+                let at = millis.and_then(|millis| {
+                    now.checked_add(Duration::from_millis(millis).max(limits::WAKE_MIN))
+                });
+                self.out.push(Effect::Alarm(Alarm::Wake, at));
+            }
+            Request::Place(place) => self.moved(place),
+            Request::Snapshot(bytes) => self.snapshot(bytes, now),
+            Request::Title(title) => {
+                self.title = Some(title);
+                self.dirty = true;
+            }
+        }
+    }
+
+    fn moved(&mut self, place: Option<Place>) {
+        if place != self.place {
+            self.place = place;
+            self.refuse_dialog("the screen that asked is gone");
+        }
+    }
+
+    /// Says something short on the trust line.
+    fn say(&mut self, text: impl Into<String>, now: Instant) {
+        self.feedback = Some(text.into());
+        self.out
+            .push(Effect::Alarm(Alarm::Feedback, now.checked_add(FEEDBACK)));
+        self.dirty = true;
+    }
+
+    fn quit(&mut self, status: u8, message: Option<String>) {
+        self.out.push(Effect::Quit(status, message));
+    }
+
+    fn to_ui(&mut self, event: Event) {
+        if self.ui.runs() {
+            self.out.push(Effect::ToUi(event));
+        }
+    }
+
+    fn tell_link(&mut self, state: LinkState) {
+        self.to_ui(Event::LinkState(state));
+    }
+
+    fn ui_has_focus(&self) -> bool {
+        self.ui.runs() && self.dialog.is_none() && self.menu.is_none() && self.page.is_none()
+    }
+
+    /// Draws now where the last frame is long enough ago, else when it will be.
+    fn pace(&mut self, now: Instant) {
+        if !self.dirty || self.away || self.draw_armed {
+            return;
+        }
+        let next = self.drawn.and_then(|drawn| drawn.checked_add(FRAME_GAP));
+        match next.filter(|next| *next > now) {
+            Some(next) => {
+                self.draw_armed = true;
+                self.out.push(Effect::Alarm(Alarm::Draw, Some(next)));
+            }
+            None => {
+                self.dirty = false;
+                self.drawn = Some(now);
+                self.out.push(Effect::Draw);
+                if let Some(title) = self.title.take() {
+                    self.out
+                        .push(Effect::Title(trust::title(&title, &self.fixed.origin)));
+                }
+            }
+        }
+    }
+}
+
+/// The UI's area: all rows but the launcher's last, within the bridge's limits and never nothing.
+pub(crate) fn ui_size(size: Size) -> Size {
+    Size {
+        cols: size.cols.clamp(1, limits::COLS),
+        rows: size.rows.saturating_sub(1).clamp(1, limits::ROWS),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! The words of the trust line and their shortening; what is always true about whom one talks to.
+
+use porthole_door::Redeemer;
+use unicode_width::UnicodeWidthStr;
+
+use super::{App, Fixed, connection::Standing};
+use crate::escape;
+
+/// Digits of a bundle's hash that are shown.
+const HASH_DIGITS: usize = 12;
+const TITLE_COLUMNS: usize = 60;
+
+/// Returns the trust line for `cols` columns: the left part and the right part, which fit together with a gap.
+pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
+    let host = host(&app.fixed.origin);
+    let who = who(&app.who);
+    let ui = ui(app.ui.sha256());
+    let state = state(app);
+    let said = app.feedback.clone().unwrap_or_else(|| state.clone());
+    let candidates = [
+        (
+            format!(" porthole │ {host} │ {who} │ {ui} │ {said}"),
+            "Ctrl-] launcher ",
+        ),
+        (
+            format!(" porthole │ {host} │ {who} │ {ui} │ {said}"),
+            "Ctrl-] ",
+        ),
+        (format!(" porthole │ {host} │ {who} │ {said}"), "Ctrl-] "),
+        (format!(" porthole │ {host} │ {said}"), "Ctrl-] "),
+        (format!(" {host} │ {said}"), "Ctrl-] "),
+        (format!(" {host} │ {said}"), ""),
+    ];
+    let room = usize::from(cols);
+    for (left, right) in candidates {
+        if left.width() + 1 + right.width() <= room {
+            return (left, right);
+        }
+    }
+    // The end of the host is what tells two servers apart.
+    (tail(&format!(" {host}"), room), "")
+}
+
+/// Returns the host and port of an origin, in ASCII.
+pub(super) fn host(origin: &str) -> String {
+    let bare = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+    escape::visible(bare)
+}
+
+/// Returns the words for who one is.
+pub(super) fn who(who: &Redeemer) -> String {
+    match who {
+        Redeemer::Owner => "owner".to_owned(),
+        Redeemer::Guest { mode, .. } => format!("guest ({})", escape::visible_cut(mode, 8)),
+    }
+}
+
+fn ui(sha256: Option<&str>) -> String {
+    let digits = sha256.and_then(|hash| hash.get(..HASH_DIGITS));
+    format!("UI {}", digits.unwrap_or("none"))
+}
+
+fn state(app: &App) -> String {
+    if app.dialog.is_some() {
+        return "waiting for you".to_owned();
+    }
+    match &app.link.standing {
+        Standing::Connecting => "connecting".to_owned(),
+        Standing::Up => "connected".to_owned(),
+        Standing::Down(why) => format!("reconnecting: {why}"),
+        Standing::Ended => "not connected".to_owned(),
+    }
+}
+
+/// Returns the window's title: the UI's wish, with the launcher's own words before it.
+pub(super) fn title(wish: &str, origin: &str) -> String {
+    let wish = escape::visible_cut(wish, TITLE_COLUMNS);
+    format!("porthole {} · {wish}", host(origin))
+}
+
+/// Returns what there is to know about whom one talks to, to copy.
+pub(super) fn info(fixed: &Fixed, who_one_is: &Redeemer, sha256: Option<&str>) -> String {
+    format!(
+        "server {} key {} you {} UI {}",
+        escape::visible(&fixed.origin),
+        escape::visible(&fixed.fingerprint),
+        who(who_one_is),
+        sha256.unwrap_or("none"),
+    )
+}
+
+fn tail(text: &str, cols: usize) -> String {
+    let skip = text.chars().count().saturating_sub(cols);
+    text.chars().skip(skip).collect()
+}

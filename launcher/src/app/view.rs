@@ -1,0 +1,319 @@
+//! Draws the launcher: the UI's filtered screen, what lies over it, and the trust line below.
+//! Every text of others has been escaped before it gets here, and the whole buffer is swept at the end.
+
+use porthole_bridge::ColorDepth;
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::{Color, Modifier, Style},
+};
+use unicode_width::UnicodeWidthStr;
+
+use super::{
+    App,
+    dialog::{Dialog, fold},
+    keys::MENU,
+    page::{AskLink, Fault, Page},
+    trust,
+};
+use crate::screen::sweep;
+
+/// Widest text of a page.
+const TEXT: u16 = 72;
+
+/// Draws `app` into `buffer` and returns where the cursor belongs.
+pub(super) fn draw(app: &App, buffer: &mut Buffer) -> Option<Position> {
+    let area = buffer.area;
+    buffer.reset();
+    let inner = Rect {
+        height: area.height.saturating_sub(1),
+        ..area
+    };
+    let mut cursor = match &app.page {
+        Some(page) => draw_page(page, inner, buffer),
+        None => copy_ui(app, inner, buffer),
+    };
+    if app.menu.is_some() || app.dialog.is_some() {
+        dim(inner, buffer);
+        cursor = None;
+    }
+    if let Some(dialog) = &app.dialog {
+        draw_dialog(dialog, app.fixed.colors, inner, buffer);
+    } else if let Some(selected) = app.menu {
+        draw_menu(selected, app.fixed.colors, inner, buffer);
+    }
+    draw_trust(app, buffer);
+    sweep(buffer);
+    cursor
+}
+
+fn copy_ui(app: &App, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let from = app.screen.buffer();
+    let cols = usize::from(area.width.min(from.area.width));
+    for y in 0..area.height.min(from.area.height) {
+        let source = usize::from(y) * usize::from(from.area.width);
+        let target = usize::from(y) * usize::from(buffer.area.width);
+        buffer.content[target..target + cols]
+            .clone_from_slice(&from.content[source..source + cols]);
+    }
+    app.screen.cursor().filter(|at| area.contains(*at))
+}
+
+fn dim(area: Rect, buffer: &mut Buffer) {
+    let style = Style::new()
+        .fg(Color::DarkGray)
+        .bg(Color::Reset)
+        .remove_modifier(Modifier::all())
+        .add_modifier(Modifier::DIM);
+    buffer.set_style(area, style);
+}
+
+/// The launcher's own look: every cell with both colours named, so that nothing below shines through.
+fn own_style(colors: ColorDepth) -> Style {
+    match colors {
+        ColorDepth::None => Style::new().add_modifier(Modifier::REVERSED),
+        ColorDepth::Sixteen => Style::new().fg(Color::White).bg(Color::Blue),
+        ColorDepth::Indexed | ColorDepth::True => {
+            Style::new().fg(Color::Indexed(255)).bg(Color::Indexed(24))
+        }
+    }
+}
+
+fn draw_trust(app: &App, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let Some(y) = area.height.checked_sub(1) else {
+        return;
+    };
+    let style = own_style(app.fixed.colors);
+    let row = Rect::new(0, y, area.width, 1);
+    blank(row, style, buffer);
+    let (left, right) = trust::line(app, area.width);
+    buffer.set_stringn(0, y, &left, usize::from(area.width), style);
+    let from = area.width.saturating_sub(right.width() as u16);
+    buffer.set_stringn(from, y, right, usize::from(area.width), style);
+    if left.starts_with(" porthole") {
+        buffer.set_style(Rect::new(1, y, 8, 1).intersection(row), Modifier::BOLD);
+    }
+}
+
+fn blank(area: Rect, style: Style, buffer: &mut Buffer) {
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            buffer[(x, y)].reset();
+            buffer[(x, y)].set_style(style);
+        }
+    }
+}
+
+fn draw_dialog(dialog: &Dialog, colors: ColorDepth, area: Rect, buffer: &mut Buffer) {
+    let width = Dialog::width(area.width);
+    let text = width.saturating_sub(6);
+    let question = wrap(&dialog.question, text);
+    let value = dialog.value_lines(text);
+    let fixed = question.len() as u16 + if value.is_empty() { 4 } else { 5 };
+    let room = usize::from(area.height.saturating_sub(fixed));
+    let shown = value.len().min(room);
+    let frame = centred(area, width, fixed + shown as u16);
+    let inner = draw_frame(" porthole asks ", frame, own_style(colors), buffer);
+    let mut y = inner.y;
+    for line in &question {
+        y = put(inner.x, y, line, inner, own_style(colors), buffer);
+    }
+    if !value.is_empty() {
+        y += 1;
+        for line in value.iter().skip(dialog.top).take(shown) {
+            y = put(inner.x + 2, y, line, inner, own_style(colors), buffer);
+        }
+    }
+    let below = value.len().saturating_sub(dialog.top + shown);
+    let more = match below {
+        0 => String::new(),
+        lines => format!("    ↓ {lines} more"),
+    };
+    let buttons = format!("[ No ]    {} (Ctrl-Y){more}", dialog.yes);
+    let last = inner.bottom().saturating_sub(1).max(y);
+    put(inner.x, last, &buttons, inner, own_style(colors), buffer);
+}
+
+fn draw_menu(selected: usize, colors: ColorDepth, area: Rect, buffer: &mut Buffer) {
+    let style = own_style(colors);
+    let frame = centred(area, 38, MENU.len() as u16 + 2);
+    let inner = draw_frame(" porthole ", frame, style, buffer);
+    for (index, (_, key, words)) in MENU.iter().enumerate() {
+        let mark = if index == selected { '▸' } else { ' ' };
+        let line = format!("{mark} {key}  {words}");
+        let style = match index == selected {
+            true => style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            false => style,
+        };
+        put(inner.x, inner.y + index as u16, &line, inner, style, buffer);
+    }
+}
+
+fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    match page {
+        Page::Progress(text) => {
+            let lines = ["Getting the UI ready.", "", text, "", "q quits"];
+            draw_lines(&lines.map(str::to_owned), area, buffer);
+            None
+        }
+        Page::Fault(fault) => {
+            draw_lines(&fault_lines(fault), area, buffer);
+            None
+        }
+        Page::Trouble { message, hint } => {
+            let said = [
+                format!("{message}."),
+                String::new(),
+                hint.clone(),
+                String::new(),
+            ];
+            let mut lines = said.to_vec();
+            lines.push("r tries again · q quits".to_owned());
+            draw_lines(&lines, area, buffer);
+            None
+        }
+        Page::AskLink(ask) => draw_ask(ask, area, buffer),
+    }
+}
+
+fn fault_lines(fault: &Fault) -> Vec<String> {
+    let mut lines = vec![
+        "The UI stopped.".to_owned(),
+        String::new(),
+        fault.why.clone(),
+        "Your session goes on at the server; nothing there was stopped.".to_owned(),
+    ];
+    if fault.failures >= 3 {
+        lines.push(String::new());
+        lines.push(format!(
+            "It has failed {} times in a row: reloading may not help until the server has another UI.",
+            fault.failures
+        ));
+    }
+    lines.push(String::new());
+    lines.push("r reloads it · q quits".to_owned());
+    lines
+}
+
+fn draw_ask(ask: &AskLink, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let prompt = match ask.busy {
+        true => "redeeming…".to_owned(),
+        false => format!("> {}", "•".repeat(ask.field.chars().count().min(40))),
+    };
+    let mut lines = vec![
+        format!("{}.", ask.reason),
+        String::new(),
+        "Make a fresh link on the server with `portholed link owner` and paste it here:".to_owned(),
+        String::new(),
+        ask.note.clone(),
+        prompt.clone(),
+    ];
+    lines.push(String::new());
+    lines.push("Enter redeems · Esc quits".to_owned());
+    let rows = draw_lines(&lines, area, buffer);
+    let row = rows.get(5).copied()?;
+    let column = left_of(area) + prompt.width() as u16;
+    (!ask.busy && area.contains(Position::new(column, row))).then(|| Position::new(column, row))
+}
+
+fn left_of(area: Rect) -> u16 {
+    area.x + if area.width >= 44 { 4 } else { 1 }
+}
+
+/// Draws lines of text, wrapped, and returns the row on which each begins.
+fn draw_lines(lines: &[String], area: Rect, buffer: &mut Buffer) -> Vec<u16> {
+    let left = left_of(area);
+    let width = area.width.saturating_sub(left + 1).min(TEXT);
+    let mut y = area.y + (area.height / 5).min(3);
+    let mut rows = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        rows.push(y);
+        let style = match index {
+            0 => Style::new().add_modifier(Modifier::BOLD),
+            _ => Style::new(),
+        };
+        for piece in wrap(line, width) {
+            y = put(left, y, &piece, area, style, buffer);
+        }
+    }
+    rows
+}
+
+/// Puts one line where there is room and returns the next row.
+fn put(x: u16, y: u16, line: &str, area: Rect, style: Style, buffer: &mut Buffer) -> u16 {
+    if y < area.bottom() && x < area.right() {
+        buffer.set_stringn(x, y, line, usize::from(area.right() - x), style);
+    }
+    y + 1
+}
+
+fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    }
+}
+
+/// Draws a double frame with a title and returns the room inside.
+fn draw_frame(title: &str, frame: Rect, style: Style, buffer: &mut Buffer) -> Rect {
+    blank(frame, style, buffer);
+    let bar = "═".repeat(usize::from(frame.width.saturating_sub(2)));
+    put(frame.x, frame.y, &format!("╔{bar}╗"), frame, style, buffer);
+    for y in frame.y + 1..frame.bottom().saturating_sub(1) {
+        put(frame.x, y, "║", frame, style, buffer);
+        put(
+            frame.right().saturating_sub(1),
+            y,
+            "║",
+            frame,
+            style,
+            buffer,
+        );
+    }
+    let last = frame.bottom().saturating_sub(1);
+    put(frame.x, last, &format!("╚{bar}╝"), frame, style, buffer);
+    put(
+        frame.x + 2,
+        frame.y,
+        title,
+        frame,
+        style.add_modifier(Modifier::BOLD),
+        buffer,
+    );
+    Rect {
+        x: frame.x + 2,
+        y: frame.y + 1,
+        width: frame.width.saturating_sub(4),
+        height: frame.height.saturating_sub(2),
+    }
+}
+
+/// Wraps at blanks; what has none is cut.
+fn wrap(text: &str, cols: u16) -> Vec<String> {
+    let room = usize::from(cols.max(2));
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let fits = lines
+            .last()
+            .is_some_and(|line| line.is_empty() || line.width() + 1 + word.width() <= room);
+        if !fits {
+            lines.push(String::new());
+        }
+        for (index, piece) in fold(word, cols).into_iter().enumerate() {
+            if index > 0 {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(&piece);
+            }
+        }
+    }
+    lines
+}

@@ -1,0 +1,166 @@
+//! Putting text into the visitor's clipboard: by the desktop, by tmux, or by the terminal.
+//! Whether it may be done is decided elsewhere; what is written is exactly what was decided on.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use porthole_bridge::Outcome;
+
+use crate::surroundings::{Surroundings, for_child, var};
+
+/// Largest text that goes through the terminal, in bytes: its base64 stays under 100,000 characters, which terminals take.
+pub const TERMINAL_BYTES: usize = 74_994;
+/// How long the desktop may take to accept a text.
+const DESKTOP_WAIT: Duration = Duration::from_secs(2);
+
+/// A way to the clipboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The desktop's clipboard.
+    Desktop,
+    /// tmux's buffer, handed on to the terminal.
+    Tmux,
+    /// A sequence written to the terminal, which never answers.
+    Terminal,
+}
+
+/// What remains to be done by whoever owns the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// Nothing.
+    Ended(Outcome),
+    /// Write this, between frames.
+    Write(Vec<u8>, Outcome),
+}
+
+/// Returns the ways to try, best first.
+pub fn ways(here: Surroundings) -> Vec<Way> {
+    let mut ways = Vec::new();
+    if here.has_desktop() {
+        ways.push(Way::Desktop);
+    }
+    if here.tmux {
+        ways.push(Way::Tmux);
+    }
+    ways.push(Way::Terminal);
+    ways
+}
+
+/// Tries the ways in turn. Blocks while the desktop or tmux is asked.
+pub fn copy(text: &str, ways: &[Way]) -> Copied {
+    for way in ways {
+        let done = match way {
+            Way::Desktop => by_desktop(text),
+            Way::Tmux => by_tmux(text),
+            Way::Terminal => return by_terminal(text),
+        };
+        if let Some(outcome) = done {
+            return Copied::Ended(outcome);
+        }
+    }
+    Copied::Ended(Outcome::Failed("there is no way to a clipboard".to_owned()))
+}
+
+/// A display that does not answer may block for long, so it is asked from a thread that may be left behind.
+fn by_desktop(text: &str) -> Option<Outcome> {
+    let (said, hear) = mpsc::channel();
+    let text = text.to_owned();
+    let count = text.chars().count();
+    std::thread::Builder::new()
+        .name("clipboard".into())
+        .spawn(move || {
+            let set = arboard::Clipboard::new().and_then(|mut clipboard| {
+                clipboard.set_text(text)?;
+                Ok(clipboard)
+            });
+            let ok = set.is_ok();
+            // The listener may have given up.
+            let _ = said.send(ok);
+            // On X11 the text is served by its owner: it is kept until a manager has taken it or a minute is over.
+            if let Ok(clipboard) = set {
+                std::thread::sleep(Duration::from_secs(60));
+                drop(clipboard);
+            }
+        })
+        .ok()?;
+    match hear.recv_timeout(DESKTOP_WAIT) {
+        Ok(true) => Some(Outcome::Done(format!("copied {count} characters"))),
+        Ok(false) | Err(_) => None,
+    }
+}
+
+fn by_tmux(text: &str) -> Option<Outcome> {
+    let mut child = Command::new("tmux")
+        .args(["load-buffer", "-w", "-"])
+        .env_clear()
+        .envs(for_child(var))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let written = child.stdin.take()?.write_all(text.as_bytes());
+    let ended = child.wait().ok()?;
+    (written.is_ok() && ended.success()).then(|| sent(text, "tmux"))
+}
+
+fn by_terminal(text: &str) -> Copied {
+    if text.len() > TERMINAL_BYTES {
+        return Copied::Ended(Outcome::Failed(format!(
+            "{} bytes are too many to copy through the terminal (at most {TERMINAL_BYTES}); nothing was sent",
+            text.len()
+        )));
+    }
+    let sequence = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text));
+    Copied::Write(sequence.into_bytes(), sent(text, "the terminal"))
+}
+
+fn sent(text: &str, to: &str) -> Outcome {
+    Outcome::Done(format!("sent {} characters to {to}", text.chars().count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_text_is_sent_whole_and_one_byte_more_is_told() {
+        let Copied::Write(bytes, _) = by_terminal(&"x".repeat(TERMINAL_BYTES)) else {
+            panic!("it fits");
+        };
+        assert_eq!(bytes.len(), 7 + 99_992 + 2);
+        let over = by_terminal(&"x".repeat(TERMINAL_BYTES + 1));
+        let Copied::Ended(Outcome::Failed(why)) = over else {
+            panic!("{over:?}");
+        };
+        assert!(why.contains("74995 bytes"), "{why}");
+    }
+
+    #[test]
+    fn the_sequence_holds_the_exact_bytes() {
+        let Copied::Write(bytes, outcome) = by_terminal("é\r\n\0") else {
+            panic!("it fits");
+        };
+        assert_eq!(bytes, b"\x1b]52;c;w6kNCgA=\x1b\\");
+        assert_eq!(
+            outcome,
+            Outcome::Done("sent 4 characters to the terminal".into())
+        );
+    }
+
+    #[test]
+    fn over_ssh_the_hosts_own_tools_are_not_used() {
+        let here = |ssh, tmux, display| Surroundings { ssh, tmux, display };
+        assert_eq!(ways(here(true, false, true)), [Way::Terminal]);
+        assert_eq!(ways(here(true, true, false)), [Way::Tmux, Way::Terminal]);
+        assert_eq!(
+            ways(here(false, false, true)),
+            [Way::Desktop, Way::Terminal]
+        );
+    }
+}

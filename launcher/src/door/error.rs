@@ -1,0 +1,280 @@
+//! Everything that can go wrong at the door, each with a sentence and what to do next.
+//! Texts of the server are escaped and cut before they become part of one.
+
+use std::time::Duration;
+
+use porthole_door::Failure as Told;
+use reqwest::{Response, StatusCode, header::RETRY_AFTER};
+
+use crate::{escape, failure::Failure};
+
+/// Columns of a server's own sentence that are shown.
+const TOLD_COLUMNS: usize = 200;
+
+/// Why the door did not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DoorError {
+    /// Nothing listens there.
+    #[error("nothing answers at this address")]
+    Refused,
+    /// It could not be reached in another way.
+    #[error("the server cannot be reached")]
+    Unreachable,
+    /// TLS failed.
+    #[error("the server's certificate is not one this computer trusts")]
+    Certificate,
+    /// It did not answer in time.
+    #[error("the server did not answer in time")]
+    TimedOut,
+    /// What answers is no Porthole server.
+    #[error("what answers at this address is not a Porthole server")]
+    NotPorthole,
+    /// The server is too old.
+    #[error("the server is older than this launcher")]
+    OlderServer,
+    /// The server is too new.
+    #[error("the server is newer than this launcher")]
+    NewerServer,
+    /// The key is another one.
+    #[error(
+        "the server at this address is not the one it was: its key is another. Nothing was sent to it"
+    )]
+    ForeignKey,
+    /// A link that is not, or no longer, good.
+    #[error("{0}")]
+    LinkRefused(String),
+    /// The credential admits nobody.
+    #[error("this computer is no longer admitted here")]
+    SignedOut,
+    /// What was asked for is not there.
+    #[error("the server does not have what this launcher asks for")]
+    Missing,
+    /// Too many requests; wait so long.
+    #[error("the server asks to wait")]
+    Busy(Duration),
+    /// The server wants another version of the launcher.
+    #[error("the server no longer talks to this version of the launcher")]
+    UpgradeRequired,
+    /// A redirect, which is never followed.
+    #[error("the server sends requests elsewhere, which this launcher does not follow")]
+    Redirect,
+    /// The server failed.
+    #[error("the server failed (status {0})")]
+    Server(u16),
+    /// An answer over its limit of so many bytes.
+    #[error("the server's answer is over its limit of {0} bytes")]
+    TooLarge(usize),
+    /// Something that does not parse.
+    #[error("the server's {0} is not one")]
+    Malformed(&'static str),
+    /// No randomness on this computer.
+    #[error("this computer gives no random numbers")]
+    NoRandomness,
+    /// No TLS roots on this computer.
+    #[error("this computer's certificates cannot be loaded")]
+    NoRoots,
+}
+
+impl DoorError {
+    /// Returns what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Refused => "start the server with `portholed start`, or check the address",
+            Self::Unreachable | Self::TimedOut => {
+                "check the network and the address, then try again"
+            }
+            Self::Certificate => {
+                "check the clock and the address; the server needs a certificate from a known authority"
+            }
+            Self::NotPorthole => {
+                "check the port: `portholed status` shows where the server listens"
+            }
+            Self::OlderServer => "update `portholed` on the server",
+            Self::NewerServer | Self::UpgradeRequired => "update `porthole` on this computer",
+            Self::ForeignKey => {
+                "if the server was set up anew, make a fresh link there with `portholed link owner`"
+            }
+            Self::LinkRefused(_) | Self::SignedOut => {
+                "make a fresh link on the server with `portholed link owner`"
+            }
+            Self::Missing => "check that server and launcher are of the same version",
+            Self::Busy(_) => "try again in a little while",
+            Self::Redirect => "use the address that the server itself names",
+            Self::Server(_) => "look at `portholed logs` on the server",
+            Self::TooLarge(_) | Self::Malformed(_) => "check what is served; nothing of it was run",
+            Self::NoRandomness | Self::NoRoots => "run `porthole doctor`",
+        }
+    }
+
+    /// Returns whether trying again by itself may help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Refused
+            | Self::Unreachable
+            | Self::TimedOut
+            | Self::Busy(_)
+            | Self::Server(_)
+            | Self::NoRandomness => true,
+            Self::Certificate
+            | Self::NotPorthole
+            | Self::OlderServer
+            | Self::NewerServer
+            | Self::ForeignKey
+            | Self::LinkRefused(_)
+            | Self::SignedOut
+            | Self::Missing
+            | Self::UpgradeRequired
+            | Self::Redirect
+            | Self::TooLarge(_)
+            | Self::Malformed(_)
+            | Self::NoRoots => false,
+        }
+    }
+
+    /// Returns how long the server asked to wait.
+    pub fn asked_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Busy(wait) => Some(*wait),
+            _ => None,
+        }
+    }
+
+    /// Returns the failure of a command that spoke to `origin`.
+    pub fn to_failure(&self, origin: &str) -> Failure {
+        Failure::new(
+            format!("`{}`: {self}", escape::visible(origin)),
+            self.hint(),
+        )
+    }
+}
+
+/// Returns what a status means that is none of success, for anything but redeeming.
+pub(crate) fn from_status(status: u16, retry_after: Option<&str>) -> DoorError {
+    match status {
+        401 | 403 => DoorError::SignedOut,
+        404 | 410 => DoorError::Missing,
+        426 => DoorError::UpgradeRequired,
+        429 => DoorError::Busy(seconds(retry_after)),
+        300..=399 => DoorError::Redirect,
+        500..=599 => DoorError::Server(status),
+        _ => DoorError::NotPorthole,
+    }
+}
+
+pub(super) async fn from_response(response: Response) -> DoorError {
+    let retry = header(&response, RETRY_AFTER.as_str());
+    from_status(response.status().as_u16(), retry.as_deref())
+}
+
+/// The server says in its own words why a link is not good; the words are shown escaped.
+pub(super) async fn from_redeem(response: Response) -> DoorError {
+    let status = response.status();
+    let refused = matches!(
+        status,
+        StatusCode::BAD_REQUEST
+            | StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::NOT_FOUND
+            | StatusCode::CONFLICT
+            | StatusCode::GONE
+    );
+    if !refused {
+        return from_response(response).await;
+    }
+    let told: Option<Told> = super::read_json(response).await.ok();
+    let message = told
+        .map(|told| escape::visible_cut(told.message.trim_end_matches('.'), TOLD_COLUMNS))
+        .filter(|message| !message.is_empty())
+        .unwrap_or_else(|| "this link is used, expired or unknown".to_owned());
+    DoorError::LinkRefused(message)
+}
+
+pub(super) fn from_send(error: &reqwest::Error) -> DoorError {
+    if error.is_timeout() {
+        return DoorError::TimedOut;
+    }
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(current) = cause {
+        if let Some(io) = current.downcast_ref::<std::io::Error>() {
+            if let Some(found) = from_io(io) {
+                return found;
+            }
+        }
+        if current.downcast_ref::<rustls::Error>().is_some() {
+            return DoorError::Certificate;
+        }
+        cause = current.source();
+    }
+    if error.is_connect() {
+        return DoorError::Unreachable;
+    }
+    match error.is_timeout() || error.is_body() {
+        true => DoorError::Unreachable,
+        false => DoorError::NotPorthole,
+    }
+}
+
+/// Returns what an error of the operating system means; nothing where it only wraps another.
+pub(crate) fn from_io(error: &std::io::Error) -> Option<DoorError> {
+    use std::io::ErrorKind as K;
+    let tls = error
+        .get_ref()
+        .is_some_and(|inner| inner.downcast_ref::<rustls::Error>().is_some());
+    match error.kind() {
+        _ if tls => Some(DoorError::Certificate),
+        K::ConnectionRefused => Some(DoorError::Refused),
+        K::TimedOut => Some(DoorError::TimedOut),
+        K::ConnectionReset
+        | K::ConnectionAborted
+        | K::BrokenPipe
+        | K::HostUnreachable
+        | K::NetworkUnreachable
+        | K::UnexpectedEof => Some(DoorError::Unreachable),
+        _ => None,
+    }
+}
+
+fn header(response: &Response, name: &str) -> Option<String> {
+    Some(response.headers().get(name)?.to_str().ok()?.to_owned())
+}
+
+/// Seconds only; a date, or nothing, counts as one second.
+fn seconds(retry_after: Option<&str>) -> Duration {
+    let seconds = retry_after
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(1);
+    Duration::from_secs(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_means_one_thing() {
+        let seven = Duration::from_secs(7);
+        for (status, expected, again) in [
+            (401, DoorError::SignedOut, false),
+            (403, DoorError::SignedOut, false),
+            (404, DoorError::Missing, false),
+            (410, DoorError::Missing, false),
+            (426, DoorError::UpgradeRequired, false),
+            (429, DoorError::Busy(seven), true),
+            (302, DoorError::Redirect, false),
+            (500, DoorError::Server(500), true),
+            (503, DoorError::Server(503), true),
+            (418, DoorError::NotPorthole, false),
+        ] {
+            let error = from_status(status, Some("7"));
+            assert_eq!(error, expected);
+            assert_eq!(error.is_transient(), again, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_failure_names_the_origin_escaped() {
+        let failure = DoorError::Refused.to_failure("http://127.0.0.1:1\u{1b}[31m");
+        assert!(!failure.to_string().contains('\u{1b}'));
+        assert!(failure.message.contains("http://127.0.0.1:1"));
+    }
+}

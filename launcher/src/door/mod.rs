@@ -1,0 +1,214 @@
+//! The door client: what the launcher asks a server over HTTP in its own name.
+//! The server's key is proved before any secret goes out; nothing here reads a session.
+
+mod error;
+mod http;
+mod proof;
+
+use std::time::Duration;
+
+use porthole_door::{
+    ANSWER_BYTES, Admitted, Link, Manifest, PATH_ADMITTED, PATH_BUNDLE, PATH_MANIFEST, PATH_PROVE,
+    PATH_REDEEM, PATH_SIGN_OUT, Proof, Redeem, Redeemed,
+};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::{Serialize, de::DeserializeOwned};
+
+pub use error::DoorError;
+pub(crate) use error::{from_io, from_status};
+pub use http::Tls;
+pub(crate) use http::is_plain;
+
+use crate::credential::Record;
+
+/// Longest time for a bundle to arrive.
+const BUNDLE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A client of one origin. It sends secrets only through [`Proved`].
+#[derive(Clone)]
+pub struct Door {
+    client: reqwest::Client,
+    origin: String,
+}
+
+/// A door whose server has just proved that it holds the expected key.
+pub struct Proved<'a>(&'a Door);
+
+/// A redeemed link: the cookie is a secret, so there is no `Debug`.
+pub struct Redemption {
+    /// Who it makes you.
+    pub who: porthole_door::Redeemer,
+    /// The cookie's name.
+    pub cookie_name: String,
+    /// The cookie's value. A secret.
+    pub cookie_value: String,
+}
+
+impl Door {
+    /// Returns a client of `origin`. It follows no redirects, sends no referrer, and uses no proxy for this machine.
+    ///
+    /// # Errors
+    /// Where this computer's TLS roots cannot be loaded.
+    pub fn new(origin: &str, tls: &Tls) -> Result<Self, DoorError> {
+        Ok(Self {
+            client: http::client(origin, tls)?,
+            origin: origin.to_owned(),
+        })
+    }
+
+    /// Has the server prove that it holds the key of `fingerprint`.
+    ///
+    /// # Errors
+    /// Where it is no Porthole, of another version, or holds another key.
+    pub async fn prove(&self, fingerprint: &str) -> Result<Proved<'_>, DoorError> {
+        let challenge = proof::Challenge::new()?;
+        let request = post_json(self.request(Method::POST, PATH_PROVE), &challenge.request());
+        let response = self.send(request).await?;
+        let answer: Result<Proof, _> = match response.status() {
+            StatusCode::OK => read_json(response).await,
+            StatusCode::TOO_MANY_REQUESTS => return Err(error::from_response(response).await),
+            status if status.is_server_error() => {
+                return Err(error::from_response(response).await);
+            }
+            _ => Err(DoorError::NotPorthole),
+        };
+        challenge.check(&answer.map_err(|_| DoorError::NotPorthole)?, fingerprint)?;
+        Ok(Proved(self))
+    }
+
+    /// Returns the bundle that `manifest` describes, calling `progress` with the bytes so far.
+    ///
+    /// # Errors
+    /// Where it cannot be had or is over its limit.
+    pub async fn bundle(
+        &self,
+        record: &Record,
+        manifest: &Manifest,
+        progress: impl Fn(u64),
+    ) -> Result<Vec<u8>, DoorError> {
+        let proved = self.prove(&record.fingerprint).await?;
+        let path = format!("{PATH_BUNDLE}{}", manifest.sha256);
+        let request = proved
+            .with_cookie(Method::GET, &path, record)
+            .timeout(BUNDLE_TIMEOUT);
+        let response = accepted(self.send(request).await?).await?;
+        let limit = porthole_bridge::limits::MODULE_BYTES;
+        read_bounded(response, limit, progress).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.origin))
+            .header("origin", &self.origin)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, DoorError> {
+        request
+            .send()
+            .await
+            .map_err(|error| error::from_send(&error))
+    }
+}
+
+impl Proved<'_> {
+    /// Redeems `link` under `name`.
+    ///
+    /// # Errors
+    /// Where the link is used, expired or unknown.
+    pub async fn redeem(&self, link: &Link, name: &str) -> Result<Redemption, DoorError> {
+        let body = Redeem {
+            token: link.token.clone(),
+            name: name.to_owned(),
+        };
+        let request = post_json(self.0.request(Method::POST, PATH_REDEEM), &body);
+        let response = self.0.send(request).await?;
+        if !response.status().is_success() {
+            return Err(error::from_redeem(response).await);
+        }
+        let (cookie_name, cookie_value) =
+            http::device_cookie(response.headers()).ok_or(DoorError::NotPorthole)?;
+        let answer: Redeemed = read_json(response).await?;
+        Ok(Redemption {
+            who: answer.who,
+            cookie_name,
+            cookie_value,
+        })
+    }
+
+    /// Returns whom the cookie still admits.
+    ///
+    /// # Errors
+    /// [`DoorError::SignedOut`] where it admits nobody.
+    pub async fn admitted(&self, record: &Record) -> Result<Admitted, DoorError> {
+        let request = self.with_cookie(Method::GET, PATH_ADMITTED, record);
+        read_json(accepted(self.0.send(request).await?).await?).await
+    }
+
+    /// Returns the manifest of the server's bundle.
+    ///
+    /// # Errors
+    /// Where it cannot be had, is over its limit, or is none.
+    pub async fn manifest(&self, record: &Record) -> Result<Manifest, DoorError> {
+        let request = self.with_cookie(Method::GET, PATH_MANIFEST, record);
+        let response = accepted(self.0.send(request).await?).await?;
+        let limit = porthole_bridge::limits::MANIFEST_BYTES;
+        let bytes = read_bounded(response, limit, |_| ()).await?;
+        serde_json::from_slice(&bytes).map_err(|_| DoorError::Malformed("manifest"))
+    }
+
+    /// Ends the cookie on the server's side.
+    ///
+    /// # Errors
+    /// Where the server did not do it.
+    pub async fn sign_out(&self, record: &Record) -> Result<(), DoorError> {
+        let request = self.with_cookie(Method::POST, PATH_SIGN_OUT, record);
+        accepted(self.0.send(request).await?).await.map(|_| ())
+    }
+
+    fn with_cookie(&self, method: Method, path: &str, record: &Record) -> RequestBuilder {
+        self.0
+            .request(method, path)
+            .header("cookie", record.cookie())
+    }
+}
+
+fn post_json(request: RequestBuilder, body: &impl Serialize) -> RequestBuilder {
+    // The door's own messages always serialise; an empty body would be refused in words.
+    let bytes = serde_json::to_vec(body).unwrap_or_default();
+    request
+        .header("content-type", "application/json")
+        .body(bytes)
+}
+
+async fn accepted(response: Response) -> Result<Response, DoorError> {
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    Err(error::from_response(response).await)
+}
+
+async fn read_json<T: DeserializeOwned>(response: Response) -> Result<T, DoorError> {
+    let bytes = read_bounded(response, ANSWER_BYTES, |_| ()).await?;
+    serde_json::from_slice(&bytes).map_err(|_| DoorError::NotPorthole)
+}
+
+/// Reads a body; stops at the first byte over `limit`, whatever the length header says.
+async fn read_bounded(
+    mut response: Response,
+    limit: usize,
+    progress: impl Fn(u64),
+) -> Result<Vec<u8>, DoorError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| error::from_send(&error))?
+    {
+        if body.len() + chunk.len() > limit {
+            return Err(DoorError::TooLarge(limit));
+        }
+        body.extend_from_slice(&chunk);
+        progress(body.len() as u64);
+    }
+    Ok(body)
+}

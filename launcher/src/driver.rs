@@ -1,0 +1,541 @@
+//! The shell around the core: waits for whatever comes next, hands it over, does what is asked.
+//! It decides nothing; every effect is one arm.
+
+use std::{
+    ops::ControlFlow,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use porthole_bridge::{Event, Outcome, Signal, Start, limits};
+use ratatui::{buffer::Buffer, layout::Rect};
+use ring::rand::{SecureRandom, SystemRandom};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use crate::{
+    app::{Alarm, App, Asked, DoorInput, Effect, Input, LocalDone, Trouble},
+    clipboard::{self, Copied},
+    credential::{Record, Store},
+    door::{Door, Tls},
+    draw::Painter,
+    editor,
+    errand::{self, Errands},
+    failure::Failure,
+    folders::Folders,
+    link::{self, Connection, LinkEvent},
+    opener,
+    sandbox::{self, Sandbox, SandboxEvent},
+    signals::{ProcessSignal, Signals},
+    surroundings::{Surroundings, var},
+    terminal::{
+        self, Keyboard,
+        event::TerminalEvent,
+        input::{self, Reader},
+    },
+};
+
+/// How soon a UI without room is looked at again.
+const ROOM_CHECK: Duration = Duration::from_millis(20);
+/// Results of errands that wait for the loop.
+const DONE: usize = 16;
+
+/// What the driver works with.
+pub struct Means {
+    /// The launcher's folders.
+    pub folders: Folders,
+    /// The credentials.
+    pub store: Store,
+    /// The credential in use.
+    pub record: Record,
+    /// The door of its server.
+    pub door: Door,
+    /// TLS for its server.
+    pub tls: Tls,
+}
+
+/// What an errand brought back.
+pub enum Done {
+    /// An input for the core.
+    Input(Input),
+    /// A fresh credential, already saved.
+    Admitted(Box<Record>),
+    /// A text to be written to the terminal between frames, and the input that follows.
+    Write(Vec<u8>, Input),
+    /// The editor ended: the terminal is ours again.
+    Edited(Asked, Outcome),
+}
+
+struct Driver {
+    means: Means,
+    app: App,
+    painter: Painter,
+    buffer: Buffer,
+    keys: Keyboard,
+    here: Surroundings,
+    reader: Reader,
+    away: bool,
+    /// A stop of our own was ended; the signal that ended it is still to come and means nothing more.
+    stopped: bool,
+    ui: Option<(u64, Sandbox)>,
+    connection: Option<Connection>,
+    preparing: Option<JoinHandle<()>>,
+    alarms: [Option<Instant>; Alarm::COUNT],
+    to_loop: Senders,
+}
+
+/// Where the parts report to.
+struct Senders {
+    link: mpsc::Sender<LinkEvent>,
+    done: mpsc::Sender<Done>,
+}
+
+struct Receivers {
+    terminal: mpsc::Receiver<TerminalEvent>,
+    link: mpsc::Receiver<LinkEvent>,
+    done: mpsc::Receiver<Done>,
+    signals: Signals,
+}
+
+/// What comes next.
+enum Next {
+    Input(Input),
+    Done(Done),
+    Signal(ProcessSignal),
+    Again,
+}
+
+/// Runs the launcher on the visitor's terminal until it ends; `cached` is a bundle whose artifact is there.
+///
+/// # Errors
+/// Where the terminal cannot be taken over, or the core ended with a message.
+pub async fn run(
+    means: Means,
+    app: App,
+    painter: Painter,
+    cached: Option<String>,
+) -> Result<u8, Failure> {
+    let (mut driver, mut receivers) = Driver::new(means, app, painter)?;
+    let first = driver.app.begin(cached, Instant::now());
+    let ended = match driver.perform_all(first).await {
+        ControlFlow::Break(ended) => ended,
+        ControlFlow::Continue(()) => driver.turn(&mut receivers).await,
+    };
+    driver.to_ui(Event::Stop).await;
+    terminal::leave();
+    match ended {
+        (0, Some(message)) => {
+            crate::say(&message);
+            Ok(0)
+        }
+        (status, Some(message)) => Err(Failure {
+            message,
+            hint: "`porthole` asks for a fresh link".to_owned(),
+            status,
+        }),
+        (status, None) => Ok(status),
+    }
+}
+
+type Flow = ControlFlow<(u8, Option<String>)>;
+
+impl Driver {
+    fn new(means: Means, app: App, painter: Painter) -> Result<(Self, Receivers), Failure> {
+        let (to_terminal, terminal) = mpsc::channel(input::EVENTS);
+        let (to_link, link) = mpsc::channel(link::IN_EVENTS);
+        let (to_done, done) = mpsc::channel(DONE);
+        let signals = Signals::new()?;
+        let keys = Keyboard::of(var("TERM").as_deref());
+        terminal::enter(keys)?;
+        let reader = Reader::start(to_terminal).inspect_err(|_| terminal::leave())?;
+        let driver = Self {
+            means,
+            app,
+            painter,
+            buffer: Buffer::empty(Rect::ZERO),
+            keys,
+            here: Surroundings::from_env(var),
+            reader,
+            away: false,
+            stopped: false,
+            ui: None,
+            connection: None,
+            preparing: None,
+            alarms: [None; Alarm::COUNT],
+            to_loop: Senders {
+                link: to_link,
+                done: to_done,
+            },
+        };
+        let receivers = Receivers {
+            terminal,
+            link,
+            done,
+            signals,
+        };
+        Ok((driver, receivers))
+    }
+
+    async fn turn(&mut self, receivers: &mut Receivers) -> (u8, Option<String>) {
+        loop {
+            let next = self.next(receivers).await;
+            if let ControlFlow::Break(ended) = self.take(next).await {
+                return ended;
+            }
+        }
+    }
+
+    async fn next(&mut self, from: &mut Receivers) -> Next {
+        // A UI that is behind gets its link frames later: the socket is not read while it has no room.
+        let room = self.ui.as_ref().is_none_or(|(_, ui)| ui.has_room());
+        tokio::select! {
+            signal = from.signals.next() => Next::Signal(signal),
+            event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
+            Some(done) = from.done.recv() => Next::Done(done),
+            input = ui_event(&mut self.ui) => Next::Input(input),
+            Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
+            () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
+            alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
+        }
+    }
+
+    async fn take(&mut self, next: Next) -> Flow {
+        match next {
+            Next::Input(input) => self.handle(input).await,
+            Next::Done(done) => self.done(done).await,
+            Next::Signal(signal) => self.signal(signal).await,
+            Next::Again => ControlFlow::Continue(()),
+        }
+    }
+
+    async fn handle(&mut self, input: Input) -> Flow {
+        if let Input::Alarm(alarm) = input {
+            self.alarms[alarm as usize] = None;
+        }
+        let effects = self.app.handle(input, Instant::now());
+        self.perform_all(effects).await
+    }
+
+    async fn done(&mut self, done: Done) -> Flow {
+        match done {
+            Done::Input(input) => self.handle(input).await,
+            Done::Admitted(record) => {
+                let who = record.who.clone();
+                self.means.record = *record;
+                self.handle(Input::Door(DoorInput::Redeemed(who))).await
+            }
+            Done::Write(bytes, input) => {
+                if !self.away && terminal::write_all(&bytes).is_err() {
+                    return ControlFlow::Break((129, None));
+                }
+                self.handle(input).await
+            }
+            Done::Edited(asked, outcome) => {
+                self.come_back();
+                self.handle(Input::Back(terminal::size())).await?;
+                self.handle(Input::Local(LocalDone { asked, outcome }))
+                    .await
+            }
+        }
+    }
+
+    async fn signal(&mut self, signal: ProcessSignal) -> Flow {
+        match signal {
+            ProcessSignal::End(status) => self.handle(Input::Terminate(status)).await,
+            // The keys belong to the editor, and so do the signals they make.
+            ProcessSignal::Interrupt if self.away => ControlFlow::Continue(()),
+            ProcessSignal::Interrupt => self.handle(Input::Terminate(130)).await,
+            ProcessSignal::Size if self.away => ControlFlow::Continue(()),
+            ProcessSignal::Size => self.handle(Input::Resized(terminal::size())).await,
+            ProcessSignal::Stop => self.suspend().await,
+            ProcessSignal::Continued if self.away || std::mem::take(&mut self.stopped) => {
+                ControlFlow::Continue(())
+            }
+            ProcessSignal::Continued => {
+                terminal::leave();
+                self.come_back();
+                self.handle(Input::Back(terminal::size())).await
+            }
+        }
+    }
+
+    async fn perform_all(&mut self, effects: Vec<Effect>) -> Flow {
+        let mut waiting = std::collections::VecDeque::from(effects);
+        while let Some(effect) = waiting.pop_front() {
+            match effect {
+                Effect::Draw => self.draw()?,
+                Effect::Forget => self.painter.forget(),
+                Effect::Alarm(alarm, at) => self.alarms[alarm as usize] = at,
+                Effect::ToUi(event) => self.to_ui(event).await,
+                Effect::StartUi {
+                    instance,
+                    sha256,
+                    start,
+                } => {
+                    if let Some(fault) = self.start_ui(instance, sha256, *start).await {
+                        let ended = Input::UiEnded(instance, fault);
+                        waiting.extend(self.app.handle(ended, Instant::now()));
+                    }
+                }
+                Effect::StopUi => self.ui = None,
+                Effect::Connect(epoch) => self.connect(epoch),
+                Effect::Disconnect => self.connection = None,
+                Effect::SendLink(frame) => self.send_link(frame),
+                Effect::Prepare(running) => self.prepare(running),
+                Effect::Redeem(text) => self.errand(|e| e.redeem(text.0)),
+                Effect::ForgetCredential => self.errand(Errands::forget),
+                Effect::SignOut => self.errand(Errands::sign_out),
+                Effect::Copy(asked, text) => self.copy(asked, text),
+                Effect::Open(asked, url) => self.open(asked, url),
+                Effect::Edit(asked, text) => self.edit(asked, text),
+                Effect::Suspend => {
+                    self.suspend_all()?;
+                    waiting.extend(
+                        self.app
+                            .handle(Input::Back(terminal::size()), Instant::now()),
+                    );
+                }
+                Effect::Title(text) => self.title(&text)?,
+                Effect::Quit(status, message) => return ControlFlow::Break((status, message)),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn draw(&mut self) -> Flow {
+        if self.away {
+            return ControlFlow::Continue(());
+        }
+        let size = self.app.size();
+        self.buffer.resize(Rect::new(0, 0, size.cols, size.rows));
+        let cursor = self.app.view(&mut self.buffer);
+        let own = size.rows.saturating_sub(1);
+        let bytes = self.painter.frame(&self.buffer, cursor, own);
+        write(&bytes)
+    }
+
+    fn title(&mut self, text: &str) -> Flow {
+        match self.away {
+            true => ControlFlow::Continue(()),
+            false => write(format!("\x1b]2;{text}\x1b\\").as_bytes()),
+        }
+    }
+
+    /// Hands a message over. A UI that cannot take it has ended, and says so itself.
+    async fn to_ui(&mut self, event: Event) {
+        if let Some((_, ui)) = &mut self.ui {
+            let step = limits::CLOCK_STEP.as_millis() as u64;
+            let now = wall_ms();
+            let signal = Signal {
+                now_ms: now - now % step,
+                event,
+            };
+            let _ = ui.send(&signal).await;
+        }
+    }
+
+    /// Starts a UI; returns why it could not be.
+    async fn start_ui(
+        &mut self,
+        instance: u64,
+        sha256: String,
+        mut start: Start,
+    ) -> Option<String> {
+        self.ui = None;
+        let (cache, origin) = (&self.means.folders.cache, &self.means.record.origin);
+        let Some(artifact) = sandbox::artifact(cache, origin, &sha256).await else {
+            return Some("its compiled form is gone from the cache".to_owned());
+        };
+        let sandbox = match Sandbox::spawn(artifact) {
+            Ok(sandbox) => sandbox,
+            Err(fault) => return Some(fault.to_string()),
+        };
+        if SystemRandom::new().fill(&mut start.seed).is_err() {
+            return Some("this computer gives no random numbers".to_owned());
+        }
+        self.ui = Some((instance, sandbox));
+        self.to_ui(Event::Start(Box::new(start))).await;
+        self.means.record.bundle = Some(sha256);
+        self.means.record.last_used = wall_ms() / 1000;
+        self.errand(Errands::note);
+        None
+    }
+
+    fn connect(&mut self, epoch: u64) {
+        self.connection = Some(Connection::start(
+            epoch,
+            self.means.door.clone(),
+            self.means.tls.clone(),
+            Arc::new(self.means.record.clone()),
+            self.to_loop.link.clone(),
+        ));
+    }
+
+    fn send_link(&mut self, frame: Vec<u8>) {
+        // A full queue means that the server takes nothing any more: a new connection starts from a snapshot.
+        let full = self.connection.as_ref().is_some_and(|to| !to.send(frame));
+        if full {
+            self.connection = None;
+            self.errand(Errands::link_is_full);
+        }
+    }
+
+    fn prepare(&mut self, running: Option<String>) {
+        if let Some(older) = self.preparing.take() {
+            older.abort();
+        }
+        self.preparing = Some(errand::spawn(self.errands().prepare(running)));
+    }
+
+    fn errand<F>(&mut self, make: impl FnOnce(Errands) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        errand::spawn(make(self.errands()));
+    }
+
+    fn errands(&self) -> Errands {
+        Errands {
+            door: self.means.door.clone(),
+            store: self.means.store.clone(),
+            record: self.means.record.clone(),
+            cache: self.means.folders.cache.clone(),
+            epoch: self.app.epoch(),
+            link: self.to_loop.link.clone(),
+            done: self.to_loop.done.clone(),
+        }
+    }
+
+    fn copy(&mut self, asked: Asked, text: String) {
+        let (ways, done) = (clipboard::ways(self.here), self.to_loop.done.clone());
+        tokio::task::spawn_blocking(move || {
+            let local = |outcome| Input::Local(LocalDone { asked, outcome });
+            let brought = match clipboard::copy(&text, &ways) {
+                Copied::Ended(outcome) => Done::Input(local(outcome)),
+                Copied::Write(bytes, outcome) => Done::Write(bytes, local(outcome)),
+            };
+            // The loop is gone only when the launcher leaves.
+            let _ = done.blocking_send(brought);
+        });
+    }
+
+    fn open(&mut self, asked: Asked, url: String) {
+        let (here, done) = (self.here, self.to_loop.done.clone());
+        tokio::task::spawn_blocking(move || {
+            let brought = match opener::open(&url, here) {
+                Ok(outcome) => Done::Input(Input::Local(LocalDone { asked, outcome })),
+                // No desktop: the address goes where it can be pasted from.
+                Err(opener::NoDesktop) => no_desktop(asked, &url, here),
+            };
+            let _ = done.blocking_send(brought);
+        });
+    }
+
+    fn edit(&mut self, asked: Asked, text: String) {
+        self.away = true;
+        self.reader.stand_aside();
+        terminal::leave();
+        let done = self.to_loop.done.clone();
+        errand::spawn(async move {
+            let command = editor::command(var("VISUAL"), var("EDITOR"));
+            let outcome = editor::edit(&text, &command).await;
+            let _ = done.send(Done::Edited(asked, outcome)).await;
+        });
+    }
+
+    fn come_back(&mut self) {
+        // A terminal that cannot be had back shows in the next write.
+        let _ = terminal::enter(self.keys);
+        self.reader.resume();
+        self.away = false;
+    }
+
+    /// Stops because somebody outside asked for it.
+    async fn suspend(&mut self) -> Flow {
+        if self.away {
+            crate::signals::stop_self();
+            return ControlFlow::Continue(());
+        }
+        self.reader.stand_aside();
+        terminal::leave();
+        crate::signals::stop_self();
+        self.stopped = true;
+        self.come_back();
+        self.handle(Input::Back(terminal::size())).await
+    }
+
+    /// Stops with everything in the foreground, as the terminal's own key would have it.
+    fn suspend_all(&mut self) -> Flow {
+        self.reader.stand_aside();
+        terminal::leave();
+        crate::signals::stop_group();
+        self.stopped = true;
+        self.come_back();
+        ControlFlow::Continue(())
+    }
+}
+
+fn no_desktop(asked: Asked, url: &str, here: Surroundings) -> Done {
+    let said = |sent: &Outcome| match sent {
+        Outcome::Done(how) => Outcome::Done(format!("no browser here: the address was {how}")),
+        other => other.clone(),
+    };
+    let local = |outcome| Input::Local(LocalDone { asked, outcome });
+    match clipboard::copy(url, &clipboard::ways(here)) {
+        Copied::Ended(outcome) => Done::Input(local(said(&outcome))),
+        Copied::Write(bytes, outcome) => Done::Write(bytes, local(said(&outcome))),
+    }
+}
+
+/// Writes to the terminal; one that is gone ends the launcher.
+fn write(bytes: &[u8]) -> Flow {
+    match terminal::write_all(bytes) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break((129, None)),
+    }
+}
+
+/// Waits for what the UI does next; for ever where there is none.
+async fn ui_event(ui: &mut Option<(u64, Sandbox)>) -> Input {
+    let Some((instance, sandbox)) = ui else {
+        return std::future::pending().await;
+    };
+    match sandbox.next().await {
+        SandboxEvent::Posted(request) => Input::Posted(*instance, request),
+        SandboxEvent::Ended(fault) => Input::UiEnded(*instance, fault.to_string()),
+    }
+}
+
+/// Waits for the earliest alarm; for ever where none is set.
+async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
+    let all = [
+        Alarm::Draw,
+        Alarm::Wake,
+        Alarm::Feedback,
+        Alarm::Reconnect,
+        Alarm::Snapshot,
+    ];
+    let set = all
+        .into_iter()
+        .filter_map(|alarm| Some((alarms[alarm as usize]?, alarm)));
+    match set.min_by_key(|(at, _)| *at) {
+        Some((at, alarm)) => {
+            tokio::time::sleep_until(at.into()).await;
+            alarm
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub(crate) fn wall_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO)
+        .as_millis() as u64
+}
+
+impl From<crate::door::DoorError> for Trouble {
+    fn from(error: crate::door::DoorError) -> Self {
+        Self::Door(error)
+    }
+}
