@@ -367,3 +367,6 @@ pub(crate) fn host(url: &Url) -> String {
         (None, _) => "the server".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

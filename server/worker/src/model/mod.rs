@@ -28,6 +28,9 @@ mod practice;
 
 mod debug;
 
+#[cfg(test)]
+mod scripted;
+
 pub(crate) use api::Api;
 pub use debug::debug_stream;
 pub use inventory::{Inventory, InventoryError, Model};
