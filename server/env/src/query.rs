@@ -3,7 +3,8 @@
 //! Which files are looked at: everything below `root`, also names that start with a dot, but never `.git`. Inside a
 //! git repository, the rules of git: `.gitignore` of this folder, those below and those above up to the repository's
 //! root, `.git/info/exclude` and the person's global excludes. Outside of one: `.gitignore` of this folder and those
-//! below, nothing from above. `.ignore` files count in both. A root that is itself ignored is searched all the same.
+//! below, nothing from above. `.ignore` files count in both. Where these rules leave nothing of a root, none of them
+//! count: who names an ignored folder means it. A file that git tracks although a rule ignores it is left out, too.
 //! Links are listed, never entered, and not searched unless named.
 //!
 //! Globs are git's: `*.ts` matches at any depth, `/src` and `src/*.ts` from the root, `src/` a folder with all that is

@@ -60,19 +60,20 @@ impl Group {
         let Some(leader) = self.leader else {
             return Vec::new();
         };
+        if cfg!(not(target_os = "linux")) {
+            // Without `/proc` only the group itself can be asked for.
+            let alive = rustix::process::test_kill_process_group(leader).is_ok();
+            return alive.then_some(leader).into_iter().collect();
+        }
         let mark = format!("{MARK}={}", self.mark);
         processes()
             .filter(|pid| belongs(*pid, leader, mark.as_bytes()))
             .collect()
     }
 
-    /// Ends all of it: TERM, then KILL. Returns how many processes there were.
-    pub(super) async fn end(&self) -> usize {
-        let count = self.signal(Signal::TERM);
-        if !self.gone_within(TERM_GRACE, None).await {
-            self.gone_within(KILL_GRACE, Some(Signal::KILL)).await;
-        }
-        count
+    /// Ends all of it: TERM, then KILL.
+    pub(super) async fn end(&self) {
+        end_all(std::slice::from_ref(self)).await;
     }
 
     /// Kills all of it, now.
@@ -91,24 +92,30 @@ impl Group {
         }
         alive.len()
     }
+}
 
-    /// Waits until nobody is alive; `again` is sent at every look.
-    async fn gone_within(&self, time: Duration, again: Option<Signal>) -> bool {
-        let end = Instant::now() + time;
-        loop {
-            let alive = match again {
-                Some(signal) => self.signal(signal),
-                None => self.alive().len(),
-            };
-            if alive == 0 {
-                return true;
-            }
-            if Instant::now() >= end {
-                return false;
-            }
-            sleep(LOOK).await;
-        }
+/// Ends groups together: TERM, then KILL. Returns how many processes there were.
+async fn end_all(groups: &[Group]) -> usize {
+    let signal = |signal| groups.iter().map(|group| group.signal(signal)).sum();
+    let alive = || groups.iter().map(|group| group.alive().len()).sum();
+    let count = signal(Signal::TERM);
+    if !none_within(TERM_GRACE, alive).await {
+        // Sent at every look: what is born meanwhile is killed too.
+        none_within(KILL_GRACE, || signal(Signal::KILL)).await;
     }
+    count
+}
+
+/// Waits until the count is zero. Returns whether it became so in time.
+async fn none_within(time: Duration, count: impl Fn() -> usize) -> bool {
+    let end = Instant::now() + time;
+    while count() > 0 {
+        if Instant::now() >= end {
+            return false;
+        }
+        sleep(LOOK).await;
+    }
+    true
 }
 
 /// What finished commands left running. Killed when dropped.
@@ -126,11 +133,7 @@ impl Left {
     /// Ends them all. Returns how many processes there were.
     pub(super) async fn end(&self) -> usize {
         let groups = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut count = 0;
-        for group in groups {
-            count += group.end().await;
-        }
-        count
+        end_all(&groups).await
     }
 }
 

@@ -14,7 +14,6 @@ use tokio::{
     net::unix::pipe,
     process::Child,
     sync::{mpsc, oneshot, watch},
-    task::JoinHandle,
     time::{sleep, timeout},
 };
 
@@ -73,7 +72,7 @@ impl Running {
         let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
         let (enough, told) = oneshot::channel();
         let (done, pump) = oneshot::channel();
-        let _: JoinHandle<()> = tokio::spawn(pump_output(reader, output, told, done));
+        drop(tokio::spawn(pump_output(reader, output, told, done)));
         Ok(Self {
             child,
             group,

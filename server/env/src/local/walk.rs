@@ -30,25 +30,46 @@ pub(super) fn walk(
     dropped: &AtomicBool,
     mut visit: impl FnMut(&Path, &DirEntry),
 ) -> Walked {
-    let walked = walk_with(root, is_in_repository(root), dropped, &mut visit);
-    // A folder that was named is meant, also where a rule from above ignores all that is in it.
+    let rules = if is_in_repository(root) {
+        Rules::Repository
+    } else {
+        Rules::Below
+    };
+    let walked = walk_with(root, rules, dropped, &mut visit);
+    // A folder that was named is meant, also where everything in it is ignored.
     if walked.looked_at == 0 && walked.bad.is_empty() {
-        return walk_with(root, false, dropped, &mut visit);
+        return walk_with(root, Rules::None, dropped, &mut visit);
     }
     walked
 }
 
+/// Which ignore rules count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    /// Those of a git repository.
+    Repository,
+    /// Those of files from the root on down.
+    Below,
+    /// None.
+    None,
+}
+
 fn walk_with(
     root: &Path,
-    rules_from_above: bool,
+    rules: Rules,
     dropped: &AtomicBool,
     visit: &mut impl FnMut(&Path, &DirEntry),
 ) -> Walked {
     let mut walked = Walked::default();
     let tree = WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(rules_from_above)
-        .parents(rules_from_above)
+        .standard_filters(false)
+        .ignore(rules != Rules::None)
+        .git_ignore(rules != Rules::None)
+        .parents(rules == Rules::Repository)
+        .git_global(rules == Rules::Repository)
+        .git_exclude(rules == Rules::Repository)
+        // With it, the rules of a folder above the repository do not count.
+        .require_git(rules == Rules::Repository)
         .follow_links(false)
         .filter_entry(|entry| entry.file_name() != OsStr::new(".git"))
         .sort_by_file_name(OsStr::cmp)

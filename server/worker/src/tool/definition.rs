@@ -144,3 +144,39 @@ fn ls() -> ToolDefinition {
     let properties = json!({ "path": text("The folder; the working directory if left out.") });
     tool("ls", description, &[], properties)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns an argument that fits its schema.
+    fn sample(name: &str, schema: &Value) -> Value {
+        match schema["type"].as_str() {
+            Some("string") => json!(format!("some {name}")),
+            Some("boolean") => json!(true),
+            Some("integer" | "number") => json!(3),
+            _ => json!(["*.a", "*.b"]),
+        }
+    }
+
+    #[test]
+    fn what_a_schema_allows_can_be_planned_and_what_it_requires_is_missed() {
+        let cwd = std::path::Path::new("/");
+        for tool in all() {
+            let properties = tool.schema["properties"].as_object().expect("properties");
+            let whole: serde_json::Map<_, _> = properties
+                .iter()
+                .map(|(name, schema)| (name.clone(), sample(name, schema)))
+                .collect();
+            let plan = crate::tool::plan(&tool.name, &json!(whole), cwd);
+            assert!(plan.is_ok(), "{}: {plan:?}", tool.name);
+            for required in tool.schema["required"].as_array().expect("names") {
+                let name = required.as_str().expect("a name");
+                let mut less = whole.clone();
+                assert!(less.remove(name).is_some(), "{}: {name}", tool.name);
+                let error = crate::tool::plan(&tool.name, &json!(less), cwd).expect_err("no plan");
+                assert!(error.0.contains(&format!("`{name}`")), "{error}");
+            }
+        }
+    }
+}

@@ -5,7 +5,7 @@ use porthole_protocol::{ToolDetail, ToolOutcome};
 use super::{
     ToolContext, ToolResult, action,
     diff::Diff,
-    failed,
+    failure::{Failure, failed},
     quantity::count,
     replace::{Miss, Replaced, replace},
     write::Before,
@@ -24,10 +24,12 @@ pub(super) async fn preview(edit: &action::Edit, context: &ToolContext) -> ToolD
 }
 
 pub(super) async fn run(edit: &action::Edit, context: &ToolContext) -> ToolResult {
-    try_run(edit, context).await.unwrap_or_else(|failed| failed)
+    try_run(edit, context)
+        .await
+        .unwrap_or_else(ToolResult::from)
 }
 
-async fn try_run(edit: &action::Edit, context: &ToolContext) -> Result<ToolResult, ToolResult> {
+async fn try_run(edit: &action::Edit, context: &ToolContext) -> Result<ToolResult, Failure> {
     let (before, replaced) = changed(edit, context).await?;
     let diff = Diff::of(before.bytes(), &replaced.bytes);
     before.write(replaced.bytes, context).await?;
@@ -47,7 +49,7 @@ async fn try_run(edit: &action::Edit, context: &ToolContext) -> Result<ToolResul
 async fn changed(
     edit: &action::Edit,
     context: &ToolContext,
-) -> Result<(Before, Replaced), ToolResult> {
+) -> Result<(Before, Replaced), Failure> {
     let before = Before::look(&edit.path, context).await?;
     if before.content.is_none() {
         let text = format!("`{}`: no such file. Use `write` to make it.", before.name);
@@ -59,7 +61,7 @@ async fn changed(
     Ok((before, replaced))
 }
 
-fn not_replaced(name: &str, miss: &Miss) -> ToolResult {
+fn not_replaced(name: &str, miss: &Miss) -> Failure {
     match miss {
         Miss::Absent(None) => failed(
             "text not found",
@@ -81,7 +83,7 @@ fn not_replaced(name: &str, miss: &Miss) -> ToolResult {
     }
 }
 
-fn several(name: &str, lines: &[usize]) -> ToolResult {
+fn several(name: &str, lines: &[usize]) -> Failure {
     let named: Vec<_> = lines
         .iter()
         .take(LINES_NAMED)

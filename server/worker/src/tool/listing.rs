@@ -5,6 +5,7 @@ use porthole_protocol::{ToolDetail, ToolOutcome};
 
 use super::{
     ToolContext, ToolResult, action,
+    failure::Failure,
     location::{not_done, printable, resolve, shown},
     quantity::{count, grouped},
 };
@@ -12,7 +13,7 @@ use super::{
 /// Most names of one listing.
 pub(super) const NAMES: usize = 1_000;
 
-pub(super) async fn run(ls: &action::Ls, context: &ToolContext) -> Result<ToolResult, ToolResult> {
+pub(super) async fn run(ls: &action::Ls, context: &ToolContext) -> Result<ToolResult, Failure> {
     let path = resolve(&context.cwd, ls.path.as_deref().unwrap_or_default());
     let listing = context
         .environment

@@ -7,7 +7,7 @@ use std::{
 
 use porthole_env::{EnvError, ErrorKind};
 
-use super::{ToolResult, failed};
+use super::failure::{Failure, failed};
 
 /// Links followed before a path counts as leading nowhere.
 const MOST_LINKS: usize = 40;
@@ -69,7 +69,7 @@ pub(super) fn printable(name: &str) -> String {
 }
 
 /// Returns the failure that an error at a path is.
-pub(super) fn not_done(shown: &str, error: &EnvError) -> ToolResult {
+pub(super) fn not_done(shown: &str, error: &EnvError) -> Failure {
     let summary = match error.kind {
         ErrorKind::NotFound => "not found",
         ErrorKind::Denied => "permission denied",

@@ -5,6 +5,7 @@ mod action;
 mod definition;
 mod diff;
 mod edit;
+mod failure;
 mod listing;
 mod location;
 mod quantity;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 use crate::model::ToolDefinition;
 pub(crate) use action::Action;
+use failure::Failure;
 pub use seen::Seen;
 pub use types::{Plan, PlanError, ToolContext, ToolEffect, ToolResult};
 pub use variables::tool_environment;
@@ -52,11 +54,23 @@ pub fn plan(tool: &str, arguments: &Value, cwd: &Path) -> Result<Plan, PlanError
 pub fn subject(tool: &str, arguments: &Value) -> String {
     let text = ["command", "pattern", "path", "file_path"]
         .iter()
-        .find_map(|name| arguments.get(name)?.as_str());
+        .find_map(|name| texts(arguments.get(name)?));
     match (text, tool) {
-        (Some(text), _) => one_line(text),
+        (Some(text), _) => one_line(&text),
         (None, "ls") => ".".to_owned(),
         (None, _) => String::new(),
+    }
+}
+
+/// Returns a text, or several with blanks between them.
+fn texts(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(texts) => {
+            let texts: Vec<_> = texts.iter().filter_map(Value::as_str).collect();
+            Some(texts.join(" "))
+        }
+        _ => None,
     }
 }
 
@@ -113,7 +127,7 @@ pub async fn run_shell(command: &str, context: ToolContext) -> ToolResult {
 }
 
 async fn or_stopped(
-    work: impl Future<Output = Result<ToolResult, ToolResult>>,
+    work: impl Future<Output = Result<ToolResult, Failure>>,
     context: &ToolContext,
 ) -> ToolResult {
     let mut stop = context.stop.clone();
@@ -130,17 +144,7 @@ async fn or_stopped(
             text: "A person stopped this call before it was done.".to_owned(),
             detail: ToolDetail::Text,
         },
-        result = work => result.unwrap_or_else(|failed| failed),
-    }
-}
-
-/// Returns a failure: a short line for people, a text for the model.
-pub(crate) fn failed(summary: impl Into<String>, text: impl Into<String>) -> ToolResult {
-    ToolResult {
-        outcome: ToolOutcome::Failed,
-        summary: summary.into(),
-        text: text.into(),
-        detail: ToolDetail::Text,
+        result = work => result.unwrap_or_else(ToolResult::from),
     }
 }
 

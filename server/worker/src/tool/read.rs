@@ -4,7 +4,8 @@ use porthole_env::READ_BYTES;
 use porthole_protocol::{ToolDetail, ToolOutcome, limits};
 
 use super::{
-    ToolContext, ToolResult, action, failed,
+    ToolContext, ToolResult, action,
+    failure::{Failure, failed},
     location::{not_done, resolve, shown},
     quantity::{count, grouped},
 };
@@ -16,10 +17,7 @@ pub(super) const BYTES: usize = limits::TAIL_BYTES;
 /// Bytes at the start of a file in which a NUL makes it binary.
 const SNIFFED: usize = 8 << 10;
 
-pub(super) async fn run(
-    read: &action::Read,
-    context: &ToolContext,
-) -> Result<ToolResult, ToolResult> {
+pub(super) async fn run(read: &action::Read, context: &ToolContext) -> Result<ToolResult, Failure> {
     let path = resolve(&context.cwd, &read.path);
     let name = shown(&context.cwd, &path);
     let content = context
@@ -82,7 +80,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(bytes: &[u8], read: &action::Read) -> Result<Self, ToolResult> {
+    fn of(bytes: &[u8], read: &action::Read) -> Result<Self, Failure> {
         let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
         let total = lines.len() as u64;
         let first = read.offset.unwrap_or(1).max(1);

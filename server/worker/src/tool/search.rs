@@ -6,7 +6,8 @@ use porthole_env::{BadFile, EnvError, ErrorKind, FindQuery, Found, GrepQuery, Hi
 use porthole_protocol::{FileHits, ToolDetail, ToolOutcome, limits::TAIL_BYTES};
 
 use super::{
-    ToolContext, ToolResult, action, failed,
+    ToolContext, ToolResult, action,
+    failure::{Failure, failed},
     location::{not_done, printable, resolve, shown},
     quantity::{count, grouped},
 };
@@ -26,7 +27,7 @@ const LEFT_OUT: &str =
 pub(super) async fn grep(
     grep: &action::Grep,
     context: &ToolContext,
-) -> Result<ToolResult, ToolResult> {
+) -> Result<ToolResult, Failure> {
     let root = resolve(&context.cwd, grep.path.as_deref().unwrap_or_default());
     let query = GrepQuery {
         root: root.clone(),
@@ -48,7 +49,7 @@ pub(super) async fn grep(
 pub(super) async fn find(
     find: &action::Find,
     context: &ToolContext,
-) -> Result<ToolResult, ToolResult> {
+) -> Result<ToolResult, Failure> {
     let root = resolve(&context.cwd, find.path.as_deref().unwrap_or_default());
     let query = FindQuery {
         root: root.clone(),
@@ -66,7 +67,7 @@ fn limit(asked: Option<u64>, default: usize, most: usize) -> usize {
     })
 }
 
-fn refused(path: &str, error: &EnvError) -> ToolResult {
+fn refused(path: &str, error: &EnvError) -> Failure {
     match error.kind {
         ErrorKind::Invalid if error.message.starts_with("the glob") => {
             failed("bad glob", format!("{}.", error.message))

@@ -13,7 +13,8 @@ use tokio::{
 };
 
 use super::{
-    ToolContext, ToolResult, action, failed,
+    ToolContext, ToolResult, action,
+    failure::failed,
     quantity::{count, grouped},
     tail::{Cut, Tail},
 };
@@ -49,7 +50,7 @@ pub(super) async fn run(shell: &action::Shell, context: ToolContext) -> ToolResu
         Ok(kept) => kept,
         Err(error) => {
             let text = format!("The command was not run: its output cannot be kept ({error}).");
-            return failed("not run", text);
+            return failed("not run", text).into();
         }
     };
     let command = Command {
@@ -83,6 +84,7 @@ fn not_run(error: &EnvError) -> ToolResult {
         "not run",
         format!("The command was not run: {}.", error.message),
     )
+    .into()
 }
 
 /// The kept output of a command that runs.

@@ -214,10 +214,10 @@ mod tests {
             assert_eq!((cut.text.as_str(), cut.left_out), (text, 0), "{output:?}");
         }
         let mut flood = Tail::default();
-        for percent in 0..1_000_000 {
+        for percent in 0..200_000 {
             flood.push(format!("\r{percent}").as_bytes());
         }
-        assert_eq!(flood.cut().text, "999999");
+        assert_eq!(flood.cut().text, "199999");
     }
 
     proptest! {

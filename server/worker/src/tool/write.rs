@@ -8,7 +8,7 @@ use porthole_protocol::{ToolDetail, ToolOutcome};
 use super::{
     ToolContext, ToolResult, action,
     diff::Diff,
-    failed,
+    failure::{Failure, failed},
     location::{not_done, resolve, shown},
     quantity::count,
 };
@@ -24,7 +24,7 @@ pub(super) struct Before {
 
 impl Before {
     /// Returns what a change would begin with.
-    pub(super) async fn look(path: &str, context: &ToolContext) -> Result<Self, ToolResult> {
+    pub(super) async fn look(path: &str, context: &ToolContext) -> Result<Self, Failure> {
         let path = resolve(&context.cwd, path);
         let name = shown(&context.cwd, &path);
         let content = match context.environment.read(&path, 0, READ_BYTES).await {
@@ -49,7 +49,7 @@ impl Before {
     }
 
     /// Refuses where the conversation read something else than is there now.
-    pub(super) fn refuse_stale(&self, context: &ToolContext) -> Result<(), ToolResult> {
+    pub(super) fn refuse_stale(&self, context: &ToolContext) -> Result<(), Failure> {
         let Some(content) = &self.content else {
             return Ok(());
         };
@@ -65,11 +65,7 @@ impl Before {
     }
 
     /// Writes, unless the file is another than was looked at.
-    pub(super) async fn write(
-        &self,
-        bytes: Vec<u8>,
-        context: &ToolContext,
-    ) -> Result<(), ToolResult> {
+    pub(super) async fn write(&self, bytes: Vec<u8>, context: &ToolContext) -> Result<(), Failure> {
         let expect = match &self.content {
             Some(content) => Expect::Version(content.stat.version),
             None => Expect::Nothing,
@@ -86,7 +82,7 @@ impl Before {
         }
     }
 
-    fn not_written(&self, error: &EnvError) -> ToolResult {
+    fn not_written(&self, error: &EnvError) -> Failure {
         match error.kind {
             ErrorKind::Changed => changed(&self.name),
             _ => not_done(&self.name, error),
@@ -94,7 +90,7 @@ impl Before {
     }
 }
 
-fn changed(name: &str) -> ToolResult {
+fn changed(name: &str) -> Failure {
     failed(
         "changed since it was read",
         format!(
@@ -113,10 +109,10 @@ pub(super) async fn preview(write: &action::Write, context: &ToolContext) -> Too
 pub(super) async fn run(write: &action::Write, context: &ToolContext) -> ToolResult {
     try_run(write, context)
         .await
-        .unwrap_or_else(|failed| failed)
+        .unwrap_or_else(ToolResult::from)
 }
 
-async fn try_run(write: &action::Write, context: &ToolContext) -> Result<ToolResult, ToolResult> {
+async fn try_run(write: &action::Write, context: &ToolContext) -> Result<ToolResult, Failure> {
     let before = Before::look(&write.path, context).await?;
     before.refuse_stale(context)?;
     let diff = Diff::of(before.bytes(), write.content.as_bytes());

@@ -273,6 +273,25 @@ async fn output_can_be_read_while_the_command_runs() {
 }
 
 #[tokio::test]
+async fn progress_is_told_as_often_as_people_can_see_and_no_more() {
+    let mut world = World::new();
+    let began = Instant::now();
+    let command = "for i in $(seq 60); do echo $i; sleep 0.01; done";
+    world.ok("shell", json!({"command": command})).await;
+    let most = began.elapsed().as_millis() / 100 + 2;
+    let mut told = Vec::new();
+    while let Ok(output) = world.progress.try_recv() {
+        told.push(output.bytes);
+    }
+    assert!(
+        (2..=most).contains(&(told.len() as u128)),
+        "{told:?} in {most}"
+    );
+    assert!(told.is_sorted());
+    assert_eq!(told.last(), Some(&171));
+}
+
+#[tokio::test]
 async fn a_dropped_call_leaves_no_process() {
     let world = World::new();
     let plan = world.plan("shell", json!({"command": "echo $$ > pid; sleep 1000"}));

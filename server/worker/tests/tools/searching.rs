@@ -90,6 +90,10 @@ async fn globs_mean_what_they_mean_to_git() {
 #[tokio::test]
 async fn a_named_folder_is_searched_though_it_is_ignored() {
     let world = tree();
+    world.put("venv/.gitignore", "*\n");
+    world.put("venv/lib.py", "needle\n");
+    let found = lines(&world, json!({"pattern": "needle", "path": "venv"})).await;
+    assert_eq!(found, ["venv/lib.py:1: needle"]);
     let found = lines(&world, json!({"pattern": "needle", "path": "vendor/"})).await;
     assert_eq!(found, ["vendor/v.ts:1: needle"]);
     assert_eq!(
