@@ -35,7 +35,10 @@ fn topic() -> Topic {
     }
 }
 
-fn pair() -> (std::os::unix::net::UnixStream, std::os::unix::net::UnixStream) {
+fn pair() -> (
+    std::os::unix::net::UnixStream,
+    std::os::unix::net::UnixStream,
+) {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("sockets");
     ours.set_nonblocking(true).expect("sets");
     (ours, theirs)
@@ -148,13 +151,13 @@ impl Client {
         turn.and_then(|t| t.answer.as_ref()).map_or("", |a| &a.text)
     }
 
-    /// Returns how many inputs came to an end: by an answer without calls, or by an error.
+    /// Returns how many inputs came to an end: by an answer without calls, an error, or the end of a command.
     pub(super) fn finals(&self) -> usize {
         let last = |e: &&Entry| match &e.body {
             EntryBody::Answer { blocks, .. } => {
                 !blocks.iter().any(|b| matches!(b, Block::ToolCall { .. }))
             }
-            body => matches!(body, EntryBody::Error { .. }),
+            body => matches!(body, EntryBody::Error { .. } | EntryBody::Shell { .. }),
         };
         let entries = self.state.iter().flat_map(|state| &state.entries);
         entries.filter(last).count()
@@ -364,6 +367,16 @@ pub(super) fn submit(request: &str, text: &str) -> Call {
         request: id(request),
         mode: SendMode::FollowUp,
         text: text.into(),
+    }
+}
+
+pub(super) fn shell(request: &str, command: &str) -> Call {
+    Call::Shell {
+        session: session(),
+        conversation: ConversationId::ROOT,
+        request: id(request),
+        command: command.into(),
+        included: false,
     }
 }
 

@@ -3,24 +3,25 @@
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
-use porthole_protocol::{Block, Entry, EntryBody, QuestionId};
+use porthole_protocol::{Block, Call, Entry, EntryBody, QuestionId};
 use serde_json::Value;
 
 use super::{
     Script, beside,
-    client::{Client, submit, yes},
+    client::{Client, shell, submit, yes},
 };
 use crate::{model::PromptItem, store::CrashPoint};
 
-/// What a person sends, in order; the second is sent while the first is being worked on.
+/// What a person sends, in order; the second while the first is being worked on. `!` runs a command.
 const INPUTS: &[(&str, &str)] = &[
     ("r1", "work"),
     ("r2", "more"),
     ("r3", "fail"),
-    ("r4", "last"),
+    ("r4", "!make"),
+    ("r5", "last"),
 ];
 /// How many inputs have ended when the next may be sent.
-const ENDED: &[usize] = &[0, 0, 2, 3];
+const ENDED: &[usize] = &[0, 0, 2, 3, 4];
 
 /// A person who goes on through crashes.
 #[derive(Default)]
@@ -48,7 +49,7 @@ impl Person {
         if self.acknowledged.contains_key(request) {
             return true;
         }
-        let id = client.begin(submit(request, text)).await;
+        let id = client.begin(call(request, text)).await;
         if !client.lives_until(|c| c.reply(id).is_some()).await {
             return false;
         }
@@ -88,29 +89,34 @@ impl Person {
     }
 }
 
-/// Lives until all is done, the first life with a crash; says whether it crashed.
-async fn live(folder: &Path, script: &Arc<Script>, crash: CrashPoint) -> bool {
+fn call(request: &str, text: &str) -> Call {
+    match text.strip_prefix('!') {
+        Some(command) => shell(request, command),
+        None => submit(request, text),
+    }
+}
+
+/// Lives until all is done, the first lives with a crash each; says how often it crashed.
+async fn live(folder: &Path, script: &Arc<Script>, crashes: &[CrashPoint]) -> usize {
     let mut person = Person::default();
-    let mut lives = 0;
-    loop {
-        let point = (lives == 0).then_some(crash);
+    for life in 0..=crashes.len() {
+        let point = crashes.get(life).copied();
         let mut client = Client::start(folder, script, point).await;
-        lives += 1;
         let done = person.uses(&mut client).await;
         if done {
             check(&mut client, &person, script).await;
         }
         client.gone().await;
         if done {
-            return lives > 1;
+            return life;
         }
-        assert!(lives < 3, "it crashes once: {crash:?}");
     }
+    panic!("it ends without a crash: {crashes:?}");
 }
 
 async fn check(client: &mut Client, person: &Person, script: &Script) {
     for (request, text) in INPUTS {
-        let again = client.submit(request, text).await.expect("known");
+        let again = client.call(call(request, text)).await.expect("known");
         assert_eq!(
             again, person.acknowledged[*request],
             "the same request, the same reply"
@@ -118,7 +124,9 @@ async fn check(client: &mut Client, person: &Person, script: &Script) {
     }
     client.watch().await;
     let entries = client.state().entries.clone();
-    let sent: Vec<_> = INPUTS.iter().map(|(_, text)| (*text).to_owned()).collect();
+    let typed = INPUTS.iter().map(|(_, text)| (*text).to_owned());
+    let (commands, sent): (Vec<_>, Vec<_>) = typed.partition(|text| text.starts_with('!'));
+    assert_eq!(collect(&entries, command), commands, "each command once");
     assert_eq!(
         collect(&entries, message),
         sent,
@@ -179,6 +187,13 @@ fn message(entry: &Entry) -> Option<String> {
     }
 }
 
+fn command(entry: &Entry) -> Option<String> {
+    match &entry.body {
+        EntryBody::Shell { command, .. } => Some(format!("!{command}")),
+        _ => None,
+    }
+}
+
 fn error(entry: &Entry) -> Option<()> {
     matches!(entry.body, EntryBody::Error { .. }).then_some(())
 }
@@ -201,24 +216,39 @@ fn calls(entry: &Entry) -> Vec<String> {
     blocks.iter().filter_map(call).collect()
 }
 
-async fn every_point(point: impl Fn(u32) -> CrashPoint) {
-    let mut crashes = 0;
+/// Crashes at every commit of the first life, and each time at the one that `then` says of the second.
+async fn every_point(point: impl Fn(u32) -> CrashPoint, then: &[CrashPoint]) {
+    let mut commits = 0;
     loop {
         let dir = tempfile::tempdir().expect("folder");
-        if !beside(live(dir.path(), &Script::new(), point(crashes))).await {
+        let points: Vec<_> = std::iter::once(point(commits))
+            .chain(then.iter().copied())
+            .collect();
+        if beside(live(dir.path(), &Script::new(), &points)).await == 0 {
             break;
         }
-        crashes += 1;
+        commits += 1;
     }
-    assert!(crashes > 10, "only {crashes} commits in the whole story");
+    assert!(commits > 15, "only {commits} commits in the whole story");
 }
 
 #[tokio::test]
 async fn a_crash_before_any_commit_loses_and_doubles_nothing() {
-    every_point(CrashPoint::Before).await;
+    every_point(CrashPoint::Before, &[]).await;
 }
 
 #[tokio::test]
 async fn a_crash_after_any_commit_loses_and_doubles_nothing() {
-    every_point(CrashPoint::After).await;
+    every_point(CrashPoint::After, &[]).await;
+}
+
+#[tokio::test]
+async fn a_second_crash_while_the_first_is_made_good_loses_and_doubles_nothing() {
+    for second in [
+        CrashPoint::After(0),
+        CrashPoint::Before(1),
+        CrashPoint::After(1),
+    ] {
+        every_point(CrashPoint::After, &[second]).await;
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use porthole_protocol::{Call, ConversationId, EntryBody, ErrorCode, RequestId, ToolDetail};
+use porthole_protocol::{Call, EntryBody, ErrorCode, ToolDetail};
 
 use super::{
     beside,
-    client::{Client, session, text_of},
+    client::{Client, session, shell, text_of},
 };
 
 /// Models without any that is looked for on this machine.
@@ -46,13 +46,20 @@ async fn practice_makes_a_file_after_a_yes_and_it_is_there() {
         assert!(client.state().info.practice);
         let wish = "make a file called hello.txt with good morning";
         client.submit("r1", wish).await.expect("taken");
-        client.until("asked", |c| !c.state().questions.is_empty()).await;
+        client
+            .until("asked", |c| !c.state().questions.is_empty())
+            .await;
         let question = client.state().questions[0].clone();
         assert_eq!(question.subject, "hello.txt");
-        assert!(matches!(question.detail, ToolDetail::Diff { .. }), "{question:?}");
+        assert!(
+            matches!(question.detail, ToolDetail::Diff { .. }),
+            "{question:?}"
+        );
         assert!(!dir.path().join("hello.txt").exists());
         assert!(client.answer(question.id).await.counted);
-        client.until("done", |c| c.finals() == 1 && c.state().turn.is_none()).await;
+        client
+            .until("done", |c| c.finals() == 1 && c.state().turn.is_none())
+            .await;
         let text = std::fs::read_to_string(dir.path().join("hello.txt")).expect("is there");
         assert!(text.contains("good morning"));
         client.gone().await;
@@ -70,15 +77,15 @@ async fn a_persons_command_runs_and_its_output_can_be_read_whole() {
         let (folder, dir) = folders();
         let mut client = Client::start_real(folder.path(), dir.path(), None).await;
         client.watch().await;
-        let shell = Call::Shell {
-            session: session(),
-            conversation: ConversationId::ROOT,
-            request: RequestId::parse("r1").expect("id"),
-            command: "echo one; echo two >&2".into(),
-            included: false,
-        };
-        client.call(shell).await.expect("taken");
-        client.until("ended", |c| !c.state().entries.is_empty() && c.state().turn.is_none()).await;
+        client
+            .call(shell("r1", "echo one; echo two >&2"))
+            .await
+            .expect("taken");
+        client
+            .until("ended", |c| {
+                !c.state().entries.is_empty() && c.state().turn.is_none()
+            })
+            .await;
         let EntryBody::Shell {
             detail:
                 ToolDetail::Command {
@@ -101,7 +108,10 @@ async fn a_persons_command_runs_and_its_output_can_be_read_whole() {
             bytes: 3,
         };
         let part = client.call(read).await.expect("reads");
-        assert_eq!((&part["base64"], &part["complete"]), (&"b25l".into(), &true.into()));
+        assert_eq!(
+            (&part["base64"], &part["complete"]),
+            (&"b25l".into(), &true.into())
+        );
         client.gone().await;
     })
     .await;
@@ -113,28 +123,31 @@ async fn a_command_that_runs_when_the_server_goes_is_ended_and_told() {
         let (folder, dir) = folders();
         let mut client = Client::start_real(folder.path(), dir.path(), None).await;
         client.watch().await;
-        let shell = Call::Shell {
-            session: session(),
-            conversation: ConversationId::ROOT,
-            request: RequestId::parse("r1").expect("id"),
-            command: "echo $$ > pid; exec sleep 1000".into(),
-            included: true,
-        };
-        client.call(shell).await.expect("taken");
-        let output = dir.path().join("pid");
-        let started = || std::fs::read_to_string(&output).is_ok_and(|text| text.ends_with('\n'));
-        while !started() {
-            tokio::task::yield_now().await;
-        }
+        client
+            .call(shell("r1", "echo $$; exec sleep 1000"))
+            .await
+            .expect("taken");
+        let output = |c: &Client| c.state().turn.as_ref()?.tools.first()?.output.clone();
+        client
+            .until("its number", |c| output(c).is_some_and(|o| o.bytes > 1))
+            .await;
+        let run = output(&client).expect("just seen").run;
         client.gone().await;
-        let pid = std::fs::read_to_string(&output).expect("is there");
+        let pid = std::fs::read_to_string(folder.path().join("runs").join(run.as_str()))
+            .expect("is there");
         let alive = Path::new("/proc").join(pid.trim()).join("cmdline");
         let line = std::fs::read(alive).unwrap_or_default();
         assert!(!line.starts_with(b"sleep"), "it is ended");
         let mut client = Client::start_real(folder.path(), dir.path(), None).await;
         client.watch().await;
         let entries = &client.state().entries;
-        assert!(matches!(entries[..], [porthole_protocol::Entry { body: EntryBody::Shell { .. }, .. }]));
+        assert!(matches!(
+            entries[..],
+            [porthole_protocol::Entry {
+                body: EntryBody::Shell { .. },
+                ..
+            }]
+        ));
         client.gone().await;
     })
     .await;
@@ -152,10 +165,15 @@ async fn a_model_that_is_gone_fails_each_turn_once_until_another_is_chosen() {
         let mut client = Client::start_real(folder.path(), dir.path(), None).await;
         client.watch().await;
         client.submit("r1", "hello").await.expect("taken");
-        client.until("failed", |c| c.finals() == 1 && c.state().turn.is_none()).await;
+        client
+            .until("failed", |c| c.finals() == 1 && c.state().turn.is_none())
+            .await;
         let told = errors(&client);
         assert!(told.len() == 1 && told[0].contains("mock/mock"), "{told:?}");
-        client.configure("practice/practice").await.expect("there is one");
+        client
+            .configure("practice/practice")
+            .await
+            .expect("there is one");
         client.submit("r2", "hello").await.expect("taken");
         client.until("answered", |c| c.finals() == 2).await;
         let practice = client.state().entries.last().map(text_of);
