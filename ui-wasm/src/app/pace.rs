@@ -46,12 +46,16 @@ pub(super) struct Pace {
     armed: Option<Armed>,
     /// A frame that the server caused was drawn in this call, so the next has to wait for a tick.
     burst: bool,
+    /// This call is the wake-up of a tick.
+    ticked: bool,
 }
 
 impl Pace {
     /// Takes a wake-up; returns whether it came to show how time went on.
     pub(super) fn woke(&mut self) -> bool {
-        matches!(self.armed.take(), Some(Armed::At(_)))
+        let armed = self.armed.take();
+        self.ticked = armed == Some(Armed::Tick);
+        matches!(armed, Some(Armed::At(_)))
     }
 
     /// Returns whether what changed is drawn now.
@@ -62,6 +66,8 @@ impl Pace {
             }
             self.burst = true;
         }
+        // A tick that had something to draw is followed by another: the burst may go on.
+        self.burst |= std::mem::take(&mut self.ticked);
         true
     }
 
@@ -73,6 +79,7 @@ impl Pace {
         now_ms: u64,
     ) -> Option<Option<u64>> {
         let burst = std::mem::take(&mut self.burst);
+        self.ticked = false;
         if self.armed == Some(Armed::Tick) {
             return None;
         }

@@ -3,8 +3,8 @@
 use super::world::*;
 use porthole_bridge::{Action, Event, LinkState, Outcome, Request};
 use porthole_protocol::{
-    Answer, Call, ClientFrame, ConversationDelta, QuestionId, SendMode, Submission, SubmissionId,
-    SubmissionState, Topic,
+    Answer, Call, ClientFrame, ConversationDelta, EntryId, QuestionId, SendMode, Submission,
+    SubmissionId, SubmissionState, Topic,
 };
 use serde_json::json;
 
@@ -188,6 +188,70 @@ fn deltas_apply_once_in_order_and_a_gap_asks_again() {
             "{deltas:?}"
         );
     }
+}
+
+#[test]
+fn older_entries_are_asked_for_once_near_the_top_and_come_before_the_others() {
+    let mut state = empty();
+    state.entries = (50..60).map(|id| message(id, "line")).collect();
+    state.has_older = true;
+    let mut world = World::with(80, 24, state);
+    world.keys(&["backtab", "g", "k"]);
+    let calls = world.calls();
+    let before = Some(EntryId(50));
+    let [(id, Call::History { before: asked, .. })] = calls.as_slice() else {
+        panic!("one call: {calls:?}");
+    };
+    assert_eq!(*asked, before);
+    world.reply(*id, json!({"entries": [message(48, "old"), message(49, "old"), message(50, "twice")], "has_older": false}));
+    let state = world
+        .app
+        .screen()
+        .and_then(|s| s.state.clone())
+        .expect("a state");
+    let ids: Vec<u64> = state.entries.iter().map(|e| e.id.0).collect();
+    assert_eq!(ids, (48..60).collect::<Vec<_>>());
+    world.keys(&["k"]);
+    assert!(world.calls().is_empty(), "there are none before these");
+}
+
+#[test]
+fn a_snapshot_after_a_gap_keeps_the_older_entries_that_were_loaded() {
+    let mut state = empty();
+    state.entries = (1..20).map(|id| message(id, "line")).collect();
+    let mut world = World::with(80, 24, state.clone());
+    state.entries.drain(..9);
+    state.has_older = true;
+    world.snapshot(&state);
+    let state = world
+        .app
+        .screen()
+        .and_then(|s| s.state.clone())
+        .expect("a state");
+    assert_eq!((state.entries.len(), state.has_older), (19, false));
+}
+
+#[test]
+fn a_server_of_another_protocol_is_named_on_the_screen() {
+    let mut world = World::with(100, 24, talked());
+    world.frame(
+        json!({"hello": {"protocol": 99, "server": "9", "machine": "box",
+        "who": {"role": {"kind": "owner"}, "id": "owner", "name": "you"}}}),
+    );
+    assert!(world.screen().contains("protocol 99"), "{}", world.screen());
+}
+
+#[test]
+fn a_question_that_does_not_fit_says_that_there_is_more() {
+    let mut state = waiting();
+    state.questions[0].subject = "echo a very long command line ".repeat(30);
+    let mut world = World::with(40, 12, state);
+    assert!(world.screen().contains("more lines"), "{}", world.screen());
+    assert!(
+        world.screen().contains("y yes, once"),
+        "the answers stay: {}",
+        world.screen()
+    );
 }
 
 #[test]
@@ -422,6 +486,7 @@ fn a_working_turn_wakes_at_most_five_times_a_second_and_once_where_motion_is_unw
         world.connect(1);
         world.sessions(rows_of_home());
         world.snapshot(&working());
+        world.wait(16);
         world.wait(16);
         let requests = std::mem::take(&mut world.asked);
         assert_eq!(wakes(&requests).last(), Some(&Some(expected)));
