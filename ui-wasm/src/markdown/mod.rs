@@ -80,8 +80,24 @@ impl Document {
     }
 
     /// Returns the lines, top first.
+    #[cfg(test)]
     pub(crate) fn lines(&self) -> impl Iterator<Item = &Line<'static>> {
-        self.chunks.iter().flat_map(|chunk| &chunk.lines)
+        self.lines_from(0)
+    }
+
+    /// Returns the lines from one on.
+    pub(crate) fn lines_from(&self, from: usize) -> impl Iterator<Item = &Line<'static>> {
+        let mut skip = from;
+        self.chunks.iter().flat_map(move |chunk| {
+            let here = skip.min(chunk.lines.len());
+            skip -= here;
+            &chunk.lines[here..]
+        })
+    }
+
+    /// Returns how many lines there are.
+    pub(crate) fn height(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.lines.len()).sum()
     }
 
     /// Whether a later frame could add colours.
