@@ -8,7 +8,6 @@ use ratatui_core::{
 };
 
 use crate::{
-    clock,
     conversation::{Conversation, Focus},
     effects::Effects,
     hints::{composer_hints, gauge, hint_line, tone_style},
@@ -16,6 +15,7 @@ use crate::{
     look::{self, Glyph, Look, sides},
     question::Stance,
     server::Link,
+    text,
     transcript::ViewContext,
     welcome,
 };
@@ -39,13 +39,12 @@ pub(crate) fn view(
         now_ms: fx.now_ms,
         utc_offset_minutes: look.utc_offset_minutes,
         unicode: look.unicode,
-        animate: look.animate,
+        animate: look.animates(),
         me: &me,
     };
     let rows = rows(conversation, page, &cx);
     header(conversation, row, rows.header, buf, look, fx);
     transcript(conversation, rows.transcript, buf, look, fx, &cx);
-    status(conversation, rows.status, buf, look, fx);
     let asked = question(conversation, rows.question, buf, look, fx, &cx);
     let typed = composer(conversation, rows.composer, buf, look, fx);
     hints(conversation, rows.hints, buf, look, fx);
@@ -61,7 +60,6 @@ pub(crate) fn view(
 struct Rows {
     header: Rect,
     transcript: Rect,
-    status: Rect,
     question: Rect,
     composer: Rect,
     hints: Rect,
@@ -82,9 +80,8 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
     let header = if small { 1 } else { 2 };
     let hints = 1;
     let composer = conversation.composer.height(inside.width, page.height / 3);
-    let status = u16::from(conversation.is_working());
     let gap = u16::from(!small);
-    let taken = header + hints + composer + status + gap;
+    let taken = header + hints + composer + gap;
     let left = page.height.saturating_sub(taken + 2);
     let asked = conversation.state.as_ref().map_or(0, |s| {
         conversation
@@ -100,12 +97,13 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
         0
     };
     let question_y = composer_y.saturating_sub(asked + below);
-    let status_y = question_y.saturating_sub(status);
     let top = page.y + header + gap;
     Rows {
         header: part(page.y, header),
-        transcript: part(top, status_y.saturating_sub(top + gap * status)),
-        status: part(status_y, status),
+        transcript: part(
+            top,
+            question_y.saturating_sub(top + if asked > 0 { gap } else { 0 }),
+        ),
         question: part(question_y, asked),
         composer: part(composer_y, composer),
         hints: part(hints_y, hints),
@@ -252,21 +250,37 @@ fn transcript(
         return;
     }
     conversation.transcript.view(state, &sending, area, buf, cx);
-    way_down(conversation, area, buf, look);
+    way_down(conversation, area, buf, look, fx.now_ms);
 }
 
-/// Says that there is more below while the bottom is not followed; a click there goes down.
-fn way_down(conversation: &mut Conversation, area: Rect, buf: &mut Buffer, look: &Look) {
+/// Says what goes on and what is new below while the bottom is not followed; a click there goes down.
+fn way_down(
+    conversation: &mut Conversation,
+    area: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    now_ms: u64,
+) {
     conversation.below = Rect::default();
     if conversation.transcript.is_following() {
         return;
     }
     let arrow = look.glyph(Glyph::Down);
-    let words = match conversation.transcript.new_below() {
+    let below = match conversation.transcript.new_below() {
         0 => format!(" {arrow} more below "),
         new => format!(" {arrow} {new} new "),
     };
-    let wide = (crate::text::width(&words) as u16).min(area.width);
+    let turn = conversation.state.as_ref().and_then(|s| s.turn.as_ref());
+    let (glyph, style, words) = turn.map_or(("", look.theme.dim, String::new()), |t| {
+        phase(t, look, now_ms)
+    });
+    let words = if words.is_empty() {
+        words
+    } else {
+        format!(" {words} {}", look.glyph(Glyph::Dot))
+    };
+    let wide = text::width(glyph) + text::width(&words) + text::width(&below) + 1;
+    let wide = (wide as u16).min(area.width);
     let spot = Rect {
         x: area.right() - wide,
         y: area.bottom() - 1,
@@ -276,33 +290,18 @@ fn way_down(conversation: &mut Conversation, area: Rect, buf: &mut Buffer, look:
     for x in spot.left()..spot.right() {
         buf[(x, spot.y)].reset();
     }
-    look::pieces(buf, spot, &[(&words, look.theme.accent)]);
-    conversation.below = spot;
-}
-
-fn status(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
-    let Some(turn) = conversation.state.as_ref().and_then(|s| s.turn.as_ref()) else {
-        return;
-    };
-    if row.height == 0 {
-        return;
-    }
     let theme = &look.theme;
-    let (glyph, style, words) = phase(turn, look, fx.now_ms);
-    let time = clock::elapsed(turn.started_ms, fx.now_ms);
-    let left = [
-        (" ", theme.text),
-        (glyph, style),
-        (" ", theme.text),
-        (words.as_str(), theme.text),
-        ("  ", theme.text),
-        (&time, theme.dim),
-    ];
-    let right: &[(&str, Style)] = match turn.phase {
-        TurnPhase::Stopping => &[],
-        _ => &[("Esc", theme.key), (" stops ", theme.dim)],
-    };
-    sides(buf, row, &left, right);
+    look::pieces(
+        buf,
+        spot,
+        &[
+            (" ", theme.dim),
+            (glyph, style),
+            (&words, theme.dim),
+            (&below, theme.accent),
+        ],
+    );
+    conversation.below = spot;
 }
 
 fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, String) {
@@ -402,7 +401,7 @@ fn composer(
 fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
     let theme = &look.theme;
     let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
-    let wide = crate::text::width(&gauge) as u16;
+    let wide = text::width(&gauge) as u16;
     let right = Rect {
         x: row.right().saturating_sub(wide),
         width: wide.min(row.width),

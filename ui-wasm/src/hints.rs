@@ -35,7 +35,7 @@ pub(crate) fn hint_line(
         .filter(|b| b.context == context && !b.hint.is_empty());
     hints.extend(of_table.map(|b| {
         let key = if b.hint == "move" {
-            "↑↓".to_owned()
+            if look.unicode { "↑↓" } else { "Up/Down" }.to_owned()
         } else {
             b.key(look.preset)
         };
@@ -88,6 +88,7 @@ pub(crate) fn composer_hints(
         };
         hints.push(pair("Enter", now));
         hints.push(pair("Tab", other));
+        hints.push(pair("Esc", "stops"));
     } else {
         hints.push(pair("Enter", "sends"));
     }

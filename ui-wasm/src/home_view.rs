@@ -166,8 +166,9 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
         };
         match line {
             Line::Blank => {}
-            Line::Group(name) => {
-                look::pieces(buf, row, &[(" ", look.theme.dim), (name, look.theme.dim)])
+            Line::Group { machine, dir } => {
+                let words = format!(" {machine} {} {dir}", look.glyph(Glyph::Dot));
+                look::pieces(buf, row, &[(&words, look.theme.dim)]);
             }
             Line::Row(session) => {
                 row_view(

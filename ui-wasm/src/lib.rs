@@ -10,7 +10,7 @@ mod conversation_view;
 mod editor;
 mod effects;
 #[cfg(target_arch = "wasm32")]
-mod exports;
+pub mod exports;
 pub mod frame;
 mod help;
 mod highlight;

@@ -1,17 +1,11 @@
 //! When to draw and when to be woken: the first change after rest is drawn at once, a burst from the server is drawn at
 //! most once per tick, and where nothing moves there is no wake-up at all.
 
-use porthole_bridge::Event;
-use porthole_protocol::TurnPhase;
-
 use super::App;
+use porthole_bridge::Event;
 
 /// The spacing of frames while the server sends a burst, in milliseconds.
 const TICK_MS: u64 = 16;
-/// The spacing of frames while only a sign turns.
-const SPIN_MS: u64 = 200;
-/// The spacing of frames while only seconds are counted.
-const SECOND_MS: u64 = 1_000;
 
 /// What made the UI run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,14 +109,7 @@ impl App {
 
     fn moves_in(&self) -> Option<u64> {
         let screen = self.open.as_ref().and_then(|key| self.screens.get(key))?;
-        let turn = screen.state.as_ref()?.turn.as_ref()?;
-        match turn.phase {
-            TurnPhase::Question => None,
-            TurnPhase::Retry { .. } => Some(SECOND_MS),
-            TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping => {
-                let moves = self.look.animate && self.focused && self.help.is_none();
-                Some(if moves { SPIN_MS } else { SECOND_MS })
-            }
-        }
+        screen.state.as_ref()?;
+        screen.transcript.wake_in()
     }
 }
