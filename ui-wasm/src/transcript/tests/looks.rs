@@ -11,17 +11,92 @@ use crate::transcript::ViewContext;
 
 #[test]
 fn a_conversation_at_100_columns() {
-    insta::assert_snapshot!(Screen::new(100, 28).picture(&retry_talk()), @"");
+    insta::assert_snapshot!(Screen::new(100, 28).picture(&retry_talk()), @r#"
+      you · 14:02
+    ▌ The retry test fails about once in ten runs. Find out why and fix it.
+
+    ▸ thought: A flaky test around retries: time, or order. Look at the jitter first.
+
+      I'll run it until it fails, then read what it depends on.
+
+    ▸ ✗ shell   cargo test retry -- --nocapture          12 runs, 1 failed                       8.4 s
+    ▸ ✓ read    src/very/deep…that/nobody/reads/retry.rs lines 1–88
+    ▾ ✓ edit    src/retry.rs                             +2 −1
+        41   │ let wait = base * 2u32.pow(attempt);
+        42 − │ let wait = wait + jitter();
+        42 + │ // Jitter is bounded so that two attempts never meet.
+        43 + │ let wait = wait + jitter().min(base / 2);
+         …
+
+      The jitter could be longer than the back-off itself, so two attempts met in one tick.
+
+      It is bounded by half the base now: 200 runs pass.
+
+    ▸ ◐ shell   cargo test --workspace                   running 0:07                        Esc stops
+    "#);
 }
 
 #[test]
 fn a_conversation_at_80_columns() {
-    insta::assert_snapshot!(Screen::new(80, 30).picture(&retry_talk()), @"");
+    insta::assert_snapshot!(Screen::new(80, 30).picture(&retry_talk()), @r#"
+      you · 14:02
+    ▌ The retry test fails about once in ten runs. Find out why and fix it.
+
+    ▸ thought: A flaky test around retries: time, or order. Look at the jitter fi…
+
+      I'll run it until it fails, then read what it depends on.
+
+    ▸ ✗ shell   cargo test retry -- --nocapt… 12 runs, 1 failed              8.4 s
+    ▸ ✓ read    src/very/…body/reads/retry.rs lines 1–88
+    ▾ ✓ edit    src/retry.rs                  +2 −1
+        41   │ let wait = base * 2u32.pow(attempt);
+        42 − │ let wait = wait + jitter();
+        42 + │ // Jitter is bounded so that two attempts never meet.
+        43 + │ let wait = wait + jitter().min(base / 2);
+         …
+
+      The jitter could be longer than the back-off itself, so two attempts met in
+      one tick.
+
+      It is bounded by half the base now: 200 runs pass.
+
+    ▸ ◐ shell   cargo test --workspace        running 0:07               Esc stops
+    "#);
 }
 
 #[test]
 fn a_conversation_at_40_columns() {
-    insta::assert_snapshot!(Screen::new(40, 36).picture(&retry_talk()), @"");
+    insta::assert_snapshot!(Screen::new(40, 36).picture(&retry_talk()), @r#"
+      you · 14:02
+    ▌ The retry test fails about once in
+    ▌ ten runs. Find out why and fix it.
+
+    ▸ thought: A flaky test around retrie…
+
+      I'll run it until it fails, then
+      read what it depends on.
+
+    ▸ ✗ shell cargo test r… 12 runs, 1 fa…
+    ▸ ✓ read  src/v…ds/retry.rs lines 1–88
+    ▾ ✓ edit  src/retry.rs           +2 −1
+        41   │ let wait = base * 2u32.pow(
+             │ attempt);
+        42 − │ let wait = wait + jitter();
+        42 + │ // Jitter is bounded so tha
+             │ t two attempts never meet.
+        43 + │ let wait = wait + jitter().
+             │ min(base / 2);
+         …
+
+      The jitter could be longer than the
+      back-off itself, so two attempts met
+      in one tick.
+
+      It is bounded by half the base now:
+      200 runs pass.
+
+    ▸ ◐ shell cargo test --w… running 0:07
+    "#);
 }
 
 #[test]
@@ -70,7 +145,17 @@ fn every_way_a_call_can_end_is_said_in_words() {
         .push(runs("b2", "make two", ToolRunState::Asking));
     turn.tools
         .push(runs("b3", "make three", ToolRunState::Queued));
-    insta::assert_snapshot!(Screen::new(80, 11).picture(&talk), @"");
+    insta::assert_snapshot!(Screen::new(80, 11).picture(&talk), @r#"
+    ▸ ✓ shell   make check                    3 files                        8.4 s
+    ▸ ✗ shell   make check                    failed: exit 1                 8.4 s
+    ▸ ✗ shell   make check                    denied                         8.4 s
+    ▸ ○ shell   make check                    stopped                        8.4 s
+    ▸ ○ shell   make check                    interrupted: not run again     8.4 s
+    ▸ ◐ shell   make one                      running 0:07               Esc stops
+      ● shell   make two                      needs you
+      ○ shell   make three                    waiting
+      ○ shell   make four                     waiting
+    "#);
 }
 
 #[test]
@@ -108,7 +193,25 @@ fn what_is_on_its_way_stands_at_the_bottom() {
             Some("The text is too large: at most 512 KiB."),
         ),
     ];
-    insta::assert_snapshot!(screen.picture(&talk), @"");
+    insta::assert_snapshot!(screen.picture(&talk), @r#"
+      you · 14:02
+    ▌ hello
+
+    ○ The model is overloaded · try 2 in 4 s · Esc stops
+
+      Mira · queued, steers this turn
+    ▌ and look at the importer
+
+      sending
+    ▌ on its way
+
+      not sure it arrived · asking again
+    ▌ sent before the link broke
+
+      not sent
+    ▌ too much
+    ✗ The text is too large: at most 512 KiB.
+    "#);
 }
 
 #[test]
@@ -149,7 +252,24 @@ fn marks_notices_errors_and_commands_of_people() {
         (*incomplete, *stop) = (true, None);
     }
     assert_eq!(talk.entries.last().map(|entry| entry.id), Some(id));
-    insta::assert_snapshot!(Screen::new(80, 20).picture(&talk), @"");
+    insta::assert_snapshot!(Screen::new(80, 20).picture(&talk), @r#"
+      No model is configured, so you are talking to practice.
+
+      ── new start: the model sees nothing from above ────────────────────────────
+
+      Mira ran · 14:02
+    ▾ ✓ !       git status --short            not shown to the model
+         M src/retry.rs
+
+    ✗ The provider refused the key.
+      hint: set ANTHROPIC_API_KEY and retry
+
+    ▸ ── the model sees a summary of what is above ───────────────────────────────
+
+      This was cut
+
+    ○ cut short
+    "#);
 }
 
 #[test]
@@ -201,7 +321,33 @@ fn details_of_every_kind() {
             .collect::<Vec<_>>()
             .join("\n")
     });
-    insta::assert_snapshot!(pictures.join("\n~~~\n"), @"");
+    insta::assert_snapshot!(pictures.join("\n~~~\n"), @r#"
+    a 100 %
+    ok
+       780  #[test]
+    exit 2
+    ~~~
+    41   │ let wait = base * 2u32.pow(attempt);
+    42 − │ let wait = wait + jitter();
+    42 + │ // Jitter is bounded so that two attempts never meet.
+    43 + │ let wait = wait + jitter().min(base / 2);
+     …
+    ~~~
+     9 │         foo
+    10 │ 1       bar
+    11 │ 12345678        x
+    … 200 lines in all
+    ~~~
+    src/retry.rs
+        41 │ let wait        = base
+      1042 │ wait()
+    … 10 more
+    ~~~
+    src/                       日本語ファイル名テスト.rs
+    tests/                     a.rs
+    Cargo.toml
+    … 4 more
+    "#);
 }
 
 #[test]
@@ -211,7 +357,7 @@ fn a_click_opens_a_card_and_its_line_stays() {
     let before = screen.draw(&talk);
     let row = before
         .iter()
-        .position(|row| row.contains("retry -- --nocapture"))
+        .position(|row| row.contains("cargo test retry"))
         .expect("a card");
     let y = u16::try_from(row).expect("small");
     assert_eq!(screen.transcript.click(5, y), Click::Toggled);
