@@ -43,7 +43,6 @@ pub struct App {
     pub(crate) models: Option<replies::Models>,
     pub(crate) interrupted_ms: Option<u64>,
     size: Option<Size>,
-    focused: bool,
     dirty: bool,
     pace: Pace,
     place: Option<Option<Place>>,
@@ -89,7 +88,7 @@ impl App {
     }
 
     fn focus(&mut self, focused: bool) {
-        self.focused = focused;
+        self.look.awake = focused;
         self.mark_read();
     }
 
@@ -173,7 +172,7 @@ impl App {
         };
         let unread = self.home.row(&session).is_some_and(|r| r.unread);
         let told = |c: &porthole_protocol::Call| matches!(c, porthole_protocol::Call::SessionRead { session: s } if *s == session);
-        if self.focused && unread && !self.fx.server.is_pending(told) {
+        if self.look.awake && unread && !self.fx.server.is_pending(told) {
             self.fx
                 .call(porthole_protocol::Call::SessionRead { session });
         }

@@ -7,6 +7,8 @@ use porthole_protocol::{
     EntryBody, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
 };
 
+use ratatui_core::layout::Rect;
+
 use crate::{
     composer::Composer,
     effects::Effects,
@@ -66,6 +68,8 @@ pub(crate) struct Conversation {
     pub(crate) mode: SendMode,
     /// Why it cannot be watched.
     pub(crate) ended: Option<CallError>,
+    /// Where the way back to the bottom is shown.
+    pub(crate) below: Rect,
     output_ms: u64,
 }
 
@@ -83,6 +87,7 @@ impl Conversation {
             focus: Focus::Composer,
             mode: SendMode::FollowUp,
             ended: None,
+            below: Rect::default(),
             output_ms: 0,
         }
     }

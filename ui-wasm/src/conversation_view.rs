@@ -1,8 +1,6 @@
 //! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
 
-use porthole_protocol::{
-    ConversationState, Policy, SendMode, SessionRow, Thinking, Turn, TurnPhase,
-};
+use porthole_protocol::{Policy, SessionRow, SessionState, Thinking, Turn, TurnPhase};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -10,15 +8,16 @@ use ratatui_core::{
 };
 
 use crate::{
-    clock,
     conversation::{Conversation, Focus},
     effects::Effects,
-    home_view::{hint_line, tone_style},
+    hints::{composer_hints, gauge, hint_line, tone_style},
     keymap::Context,
     look::{self, Glyph, Look, sides},
     question::Stance,
     server::Link,
+    text,
     transcript::ViewContext,
+    welcome,
 };
 
 /// Draws a conversation; returns where the cursor is.
@@ -40,13 +39,12 @@ pub(crate) fn view(
         now_ms: fx.now_ms,
         utc_offset_minutes: look.utc_offset_minutes,
         unicode: look.unicode,
-        animate: look.animate,
+        animate: look.animates(),
         me: &me,
     };
     let rows = rows(conversation, page, &cx);
     header(conversation, row, rows.header, buf, look, fx);
     transcript(conversation, rows.transcript, buf, look, fx, &cx);
-    status(conversation, rows.status, buf, look, fx);
     let asked = question(conversation, rows.question, buf, look, fx, &cx);
     let typed = composer(conversation, rows.composer, buf, look, fx);
     hints(conversation, rows.hints, buf, look, fx);
@@ -62,7 +60,6 @@ pub(crate) fn view(
 struct Rows {
     header: Rect,
     transcript: Rect,
-    status: Rect,
     question: Rect,
     composer: Rect,
     hints: Rect,
@@ -83,9 +80,8 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
     let header = if small { 1 } else { 2 };
     let hints = 1;
     let composer = conversation.composer.height(inside.width, page.height / 3);
-    let status = u16::from(conversation.is_working());
     let gap = u16::from(!small);
-    let taken = header + hints + composer + status + gap;
+    let taken = header + hints + composer + gap;
     let left = page.height.saturating_sub(taken + 2);
     let asked = conversation.state.as_ref().map_or(0, |s| {
         conversation
@@ -101,12 +97,13 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
         0
     };
     let question_y = composer_y.saturating_sub(asked + below);
-    let status_y = question_y.saturating_sub(status);
     let top = page.y + header + gap;
     Rows {
         header: part(page.y, header),
-        transcript: part(top, status_y.saturating_sub(top + gap * status)),
-        status: part(status_y, status),
+        transcript: part(
+            top,
+            question_y.saturating_sub(top + if asked > 0 { gap } else { 0 }),
+        ),
         question: part(question_y, asked),
         composer: part(composer_y, composer),
         hints: part(hints_y, hints),
@@ -140,7 +137,7 @@ fn header(
             ),
         }
     });
-    let state = state_words(conversation, fx);
+    let state = state_words(conversation, row, fx);
     let right = match (&state, area.height) {
         (Some(state), 1) => (state.as_str(), theme.warn),
         (None, 1) if area.width < 60 => ("", theme.dim),
@@ -178,7 +175,11 @@ fn header(
     }
 }
 
-fn state_words(conversation: &Conversation, fx: &Effects) -> Option<String> {
+fn state_words(
+    conversation: &Conversation,
+    row: Option<&SessionRow>,
+    fx: &Effects,
+) -> Option<String> {
     match fx.server.link() {
         Link::Connecting => return Some("connecting …".into()),
         Link::Down => return Some("connection lost, trying again …".into()),
@@ -187,6 +188,9 @@ fn state_words(conversation: &Conversation, fx: &Effects) -> Option<String> {
     }
     if !fx.may_send() {
         return Some("you are viewing".into());
+    }
+    if let Some(SessionState::Failed { reason }) = row.map(|r| &r.state) {
+        return Some(format!("failed: {reason} · /retry tries again"));
     }
     conversation.ended.as_ref().map(|e| e.message.clone())
 }
@@ -242,109 +246,62 @@ fn transcript(
         && state.turn.is_none()
         && sending.is_empty()
     {
-        welcome(state, area, buf, look, fx);
+        welcome::view(state, area, buf, look, fx);
         return;
     }
     conversation.transcript.view(state, &sending, area, buf, cx);
-    let below = conversation.transcript.new_below();
-    if !conversation.transcript.is_following() {
-        let words = if below > 0 {
-            format!(" {} {below} new ", look.glyph(Glyph::Down))
-        } else {
-            format!(" {} more below ", look.glyph(Glyph::Down))
-        };
-        let last = Rect {
-            y: area.bottom() - 1,
-            height: 1,
-            ..area
-        };
-        let wide = crate::text::width(&words) as u16;
-        let spot = Rect {
-            x: last.right().saturating_sub(wide),
-            width: wide.min(last.width),
-            ..last
-        };
-        for x in spot.left()..spot.right() {
-            buf[(x, spot.y)].reset();
-        }
-        look::pieces(buf, spot, &[(&words, look.theme.accent)]);
-    }
+    way_down(conversation, area, buf, look, fx.now_ms);
 }
 
-fn welcome(state: &ConversationState, area: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
-    let machine = match fx.server.machine() {
-        "" => "this machine".to_owned(),
-        name => name.to_owned(),
+/// Says what goes on and what is new below while the bottom is not followed; a click there goes down.
+fn way_down(
+    conversation: &mut Conversation,
+    area: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+    now_ms: u64,
+) {
+    conversation.below = Rect::default();
+    if conversation.transcript.is_following() {
+        return;
+    }
+    let arrow = look.glyph(Glyph::Down);
+    let below = match conversation.transcript.new_below() {
+        0 => format!(" {arrow} more below "),
+        new => format!(" {arrow} {new} new "),
     };
-    let first = format!(
-        "Welcome. This session works in {} on {machine}.",
-        state.info.cwd
-    );
-    let (about, tries) = if state.info.practice {
-        (
-            "No model is configured, so you are talking to `practice`: a built-in stand-in that follows fixed rules and runs real tools.\n\
-             Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write models.toml (/models shows where), to talk to a model.".to_owned(),
-            "Try:  list the files · read README.md · run ls -la · make a file called hello.txt",
-        )
+    let turn = conversation.state.as_ref().and_then(|s| s.turn.as_ref());
+    let (glyph, style, words) = turn.map_or(("", look.theme.dim, String::new()), |t| {
+        phase(t, look, now_ms)
+    });
+    let words = if words.is_empty() {
+        words
     } else {
-        (
-            format!(
-                "{} answers here. It reads files freely; edits and commands follow the policy ({}).",
-                state.info.model,
-                policy_words(Some(state.info.policy)).trim()
-            ),
-            "Say what should be done. ! runs a command of yours, / shows commands, F1 every key.",
-        )
+        format!(" {words} {}", look.glyph(Glyph::Dot))
     };
-    let theme = &look.theme;
-    let cols = usize::from(area.width.saturating_sub(3)).max(8);
-    let mut lines: Vec<(String, Style)> = Vec::new();
-    let mut add = |text: &str, style, cols| {
-        lines.extend(
-            crate::text::wrap(text, cols)
-                .into_iter()
-                .map(|l| (l, style)),
-        )
+    let wide = text::width(glyph) + text::width(&words) + text::width(&below) + 1;
+    let wide = (wide as u16).min(area.width);
+    let spot = Rect {
+        x: area.right() - wide,
+        y: area.bottom() - 1,
+        width: wide,
+        height: 1,
     };
-    add(&first, theme.strong, cols);
-    add("", theme.text, cols);
-    add(&about, theme.dim, cols.saturating_sub(2));
-    add("", theme.text, cols);
-    add(tries, theme.text, cols.saturating_sub(2));
-    for (y, (line, style)) in lines.iter().enumerate().take(usize::from(area.height)) {
-        let row = Rect {
-            y: area.y + y as u16,
-            height: 1,
-            x: area.x + 2,
-            width: area.width.saturating_sub(2),
-        };
-        look::pieces(buf, row, &[(line, *style)]);
-    }
-}
-
-fn status(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
-    let Some(turn) = conversation.state.as_ref().and_then(|s| s.turn.as_ref()) else {
-        return;
-    };
-    if row.height == 0 {
-        return;
+    for x in spot.left()..spot.right() {
+        buf[(x, spot.y)].reset();
     }
     let theme = &look.theme;
-    let (glyph, style, words) = phase(turn, look, fx.now_ms);
-    let time = clock::elapsed(turn.started_ms, fx.now_ms);
-    let left = [
-        (" ", theme.text),
-        (glyph, style),
-        (" ", theme.text),
-        (words.as_str(), theme.text),
-        ("  ", theme.text),
-        (&time, theme.dim),
-    ];
-    let right: &[(&str, Style)] = match turn.phase {
-        TurnPhase::Stopping => &[],
-        _ => &[("Esc", theme.key), (" stops ", theme.dim)],
-    };
-    sides(buf, row, &left, right);
+    look::pieces(
+        buf,
+        spot,
+        &[
+            (" ", theme.dim),
+            (glyph, style),
+            (&words, theme.dim),
+            (&below, theme.accent),
+        ],
+    );
+    conversation.below = spot;
 }
 
 fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, String) {
@@ -444,7 +401,7 @@ fn composer(
 fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
     let theme = &look.theme;
     let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
-    let wide = crate::text::width(&gauge) as u16;
+    let wide = text::width(&gauge) as u16;
     let right = Rect {
         x: row.right().saturating_sub(wide),
         width: wide.min(row.width),
@@ -478,48 +435,4 @@ fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, 
         Focus::Composer => composer_hints(conversation, left, buf, look),
     }
     look::pieces(buf, right, &[(&gauge, theme.dim)]);
-}
-
-fn composer_hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look) {
-    let pair = |key: &str, words: &str| (key.to_owned(), words.to_owned());
-    let mut hints = Vec::new();
-    let state = conversation.state.as_ref();
-    if state.is_some_and(|s| conversation.question.shown(&s.questions).is_some()) {
-        hints.push(pair("Alt-Q", "answers"));
-    }
-    if conversation.is_working() {
-        let (now, other) = match conversation.mode {
-            SendMode::FollowUp => ("sends as follow-up", "steer now"),
-            SendMode::Steer => ("steers the turn", "follow-up"),
-        };
-        hints.push(pair("Enter", now));
-        hints.push(pair("Tab", other));
-    } else {
-        hints.push(pair("Enter", "sends"));
-    }
-    hints.extend([pair("/", "command"), pair("!", "shell")]);
-    // The table's own hint for Enter would say the same again.
-    hint_line(Context::Editing, &hints, row, buf, look);
-}
-
-/// Returns how full the context is: "38 % ▰▰▱▱▱", or the tokens where the window is not known.
-fn gauge(state: Option<&ConversationState>, look: &Look, short: bool) -> String {
-    let Some(info) = state.map(|s| &s.info) else {
-        return String::new();
-    };
-    match info.context_limit.filter(|l| *l > 0) {
-        Some(limit) => {
-            let percent = (info.context_tokens.saturating_mul(100) / limit).min(100);
-            if short {
-                return format!("{percent} % ");
-            }
-            let full = percent.div_ceil(20) as usize;
-            let bar =
-                look.glyph(Glyph::Full).repeat(full) + &look.glyph(Glyph::Empty).repeat(5 - full);
-            format!("{percent} % {bar} ")
-        }
-        None if info.context_tokens >= 1_000 => format!("{}k tokens ", info.context_tokens / 1_000),
-        None if info.context_tokens > 0 => format!("{} tokens ", info.context_tokens),
-        None => String::new(),
-    }
 }

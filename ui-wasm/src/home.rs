@@ -41,7 +41,12 @@ pub(crate) enum Line<'h> {
     /// Space between groups.
     Blank,
     /// Where the sessions below work.
-    Group(String),
+    Group {
+        /// The machine, as shown.
+        machine: &'h str,
+        /// The directory, as shown.
+        dir: &'h str,
+    },
     /// A session.
     Row(&'h SessionRow),
     /// How many sessions are archived.
@@ -97,20 +102,20 @@ impl Home {
 
     /// Pinned sessions come first in their group, and groups with the newest first.
     fn group<'h>(&self, rows: Vec<&'h SessionRow>, lines: &mut Vec<Line<'h>>) {
-        let mut groups: Vec<(String, Vec<&SessionRow>)> = Vec::new();
+        let mut groups: Vec<((&str, &str), Vec<&SessionRow>)> = Vec::new();
         for row in newest_first(rows) {
-            let name = format!("{} · {}", row.machine, row.dir);
+            let name = (row.machine.as_str(), row.dir.as_str());
             match groups.iter_mut().find(|(n, _)| *n == name) {
                 Some((_, rows)) => rows.push(row),
                 None => groups.push((name, vec![row])),
             }
         }
         groups.sort_by_key(|(_, rows)| !rows.iter().any(|r| r.pinned));
-        for (name, rows) in groups {
+        for ((machine, dir), rows) in groups {
             if !lines.is_empty() {
                 lines.push(Line::Blank);
             }
-            lines.push(Line::Group(name));
+            lines.push(Line::Group { machine, dir });
             lines.extend(rows.into_iter().map(Line::Row));
         }
     }
@@ -127,7 +132,7 @@ impl Home {
     fn order(&self) -> Vec<SessionId> {
         let id = |line: Line<'_>| match line {
             Line::Row(row) => Some(row.id.clone()),
-            Line::Blank | Line::Group(_) | Line::Archived(_) => None,
+            Line::Blank | Line::Group { .. } | Line::Archived(_) => None,
         };
         self.lines().into_iter().filter_map(id).collect()
     }

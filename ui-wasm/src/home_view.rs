@@ -11,10 +11,10 @@ use crate::{
     clock,
     editor::{self, Editor},
     effects::Effects,
+    hints::{hint_line, tone_style},
     home::{Home, Line, Prompt},
-    keymap::{Command, Context, TABLE},
+    keymap::{Command, Context},
     look::{self, Glyph, Look, sides},
-    notice::Tone,
     server::Link,
     text,
 };
@@ -166,8 +166,9 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
         };
         match line {
             Line::Blank => {}
-            Line::Group(name) => {
-                look::pieces(buf, row, &[(" ", look.theme.dim), (name, look.theme.dim)])
+            Line::Group { machine, dir } => {
+                let words = format!(" {machine} {} {dir}", look.glyph(Glyph::Dot));
+                look::pieces(buf, row, &[(&words, look.theme.dim)]);
             }
             Line::Row(session) => {
                 row_view(
@@ -245,7 +246,7 @@ fn row_view(
     let cols = usize::from(row.width);
     let (glyph, mark, words, words_style) = words(session, look, cols < 60);
     let note_cols = if cols < 60 { 10 } else { cols * 2 / 5 };
-    let title_cols = cols.saturating_sub(note_cols + 15);
+    let title_cols = cols.saturating_sub(note_cols + 17);
     let pointer = if selected {
         look.glyph(Glyph::Pointer)
     } else {
@@ -336,61 +337,4 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
         .into_iter()
         .collect();
     hint_line(Context::Home, &before, row, buf, look);
-}
-
-/// Returns the style of a notice.
-pub(crate) fn tone_style(tone: Tone, look: &Look) -> Style {
-    match tone {
-        Tone::Done => look.theme.ok,
-        Tone::Info => look.theme.text,
-        Tone::Error => look.theme.error,
-    }
-}
-
-/// Draws what can be done in a context, from the table of commands, as far as it fits.
-pub(crate) fn hint_line(
-    context: Context,
-    before: &[(String, String)],
-    row: Rect,
-    buf: &mut Buffer,
-    look: &Look,
-) -> u16 {
-    let theme = &look.theme;
-    let mut hints: Vec<(String, String)> = before.to_vec();
-    let of_table = TABLE
-        .iter()
-        .filter(|b| b.context == context && !b.hint.is_empty());
-    hints.extend(of_table.map(|b| {
-        let key = if b.hint == "move" {
-            "↑↓".to_owned()
-        } else {
-            b.key(look.preset)
-        };
-        (key, b.hint.to_owned())
-    }));
-    if let Some(palette) = crate::keymap::binding(Command::Palette, Context::Everywhere) {
-        hints.push((palette.key(look.preset), "all".to_owned()));
-    }
-    let mut x = 1;
-    for (key, words) in hints {
-        let gap = if x > 1 { 3 } else { 0 };
-        let wide = text::width(&key) + 1 + text::width(&words);
-        if x + gap + wide > usize::from(row.width) {
-            break;
-        }
-        if gap > 0 {
-            text::put(
-                buf,
-                row.x + x as u16,
-                row.y,
-                3,
-                &format!(" {} ", look.glyph(Glyph::Dot)),
-                theme.dim,
-            );
-        }
-        x += gap;
-        x += text::put(buf, row.x + x as u16, row.y, wide, &key, theme.key) + 1;
-        x += text::put(buf, row.x + x as u16, row.y, wide, &words, theme.dim);
-    }
-    x as u16
 }

@@ -10,10 +10,11 @@ mod conversation_view;
 mod editor;
 mod effects;
 #[cfg(target_arch = "wasm32")]
-mod exports;
+pub mod exports;
 pub mod frame;
 mod help;
 mod highlight;
+mod hints;
 mod home;
 mod home_view;
 mod ids;
@@ -29,5 +30,6 @@ mod snapshot;
 pub mod text;
 pub mod theme;
 pub mod transcript;
+mod welcome;
 
 pub use app::App;

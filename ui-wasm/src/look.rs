@@ -27,8 +27,10 @@ pub(crate) struct Look {
     pub(crate) depth: ColorDepth,
     /// Whether the common glyphs can be shown.
     pub(crate) unicode: bool,
-    /// Whether things that work may move.
-    pub(crate) animate: bool,
+    /// Whether things that work may move, as the visitor wishes.
+    pub(crate) motion: bool,
+    /// Whether the terminal has the focus.
+    pub(crate) awake: bool,
     /// Minutes that local time is ahead of UTC.
     pub(crate) utc_offset_minutes: i16,
     /// The set of keys.
@@ -44,7 +46,8 @@ impl Look {
             theme_name: start.theme.clone(),
             depth: start.colors,
             unicode: start.unicode,
-            animate: !start.reduced_motion,
+            motion: !start.reduced_motion,
+            awake: true,
             utc_offset_minutes: start.utc_offset_minutes,
             preset: preset(&start.preferences),
             background: start.background,
@@ -63,18 +66,23 @@ impl Look {
         if self.unicode { unicode } else { ascii }
     }
 
+    /// Returns whether things that work move now.
+    pub(crate) fn animates(&self) -> bool {
+        self.motion && self.awake
+    }
+
     /// Returns the sign of something at work; it turns where things may move.
     pub(crate) fn spinner(&self, now_ms: u64) -> &'static str {
         const UNICODE: [&str; 4] = ["◐", "◓", "◑", "◒"];
         const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
-        let step = if self.animate {
+        let step = if self.animates() {
             (now_ms / 200 % 4) as usize
         } else {
             0
         };
         if self.unicode {
             UNICODE[step]
-        } else if self.animate {
+        } else if self.animates() {
             ASCII[step]
         } else {
             "*"
@@ -89,7 +97,8 @@ impl Default for Look {
             theme_name: String::new(),
             depth: ColorDepth::None,
             unicode: false,
-            animate: false,
+            motion: false,
+            awake: true,
             utc_offset_minutes: 0,
             preset: Preset::Standard,
             background: Background::Unknown,

@@ -3,7 +3,7 @@
 
 use nucleo_matcher::{
     Config, Matcher, Utf32Str,
-    pattern::{CaseMatching, Normalization, Pattern},
+    pattern::{AtomKind, CaseMatching, Normalization, Pattern},
 };
 use porthole_protocol::{ModelRef, Policy, SessionId, Thinking};
 use ratatui_core::{
@@ -301,22 +301,24 @@ pub(crate) fn ranked(query: &str, texts: &[String]) -> Vec<usize> {
     if query.trim().is_empty() {
         return (0..texts.len()).collect();
     }
-    let mut matcher = Matcher::new(Config::DEFAULT);
-    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
-    let mut chars = Vec::new();
-    let mut found: Vec<(u32, usize)> = texts
-        .iter()
-        .enumerate()
-        .filter_map(|(at, text)| {
-            let score = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher)?;
-            Some((score, at))
-        })
-        .collect();
-    // Letters found here and there are noise beside words that were found whole.
-    let best = found.iter().map(|(score, _)| *score).max().unwrap_or(0);
-    found.retain(|(score, _)| *score * 2 >= best);
+    // Letters found here and there count only where no words were found whole.
+    let mut found = scored(query, texts, AtomKind::Substring);
+    if found.is_empty() {
+        found = scored(query, texts, AtomKind::Fuzzy);
+    }
     found.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
     found.into_iter().map(|(_, at)| at).collect()
+}
+
+fn scored(query: &str, texts: &[String], kind: AtomKind) -> Vec<(u32, usize)> {
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::new(query, CaseMatching::Smart, Normalization::Smart, kind);
+    let mut chars = Vec::new();
+    let score = |(at, text): (usize, &String)| {
+        let score = pattern.score(Utf32Str::new(text, &mut chars), &mut matcher)?;
+        Some((score, at))
+    };
+    texts.iter().enumerate().filter_map(score).collect()
 }
 
 #[cfg(test)]

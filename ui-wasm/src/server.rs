@@ -214,9 +214,10 @@ impl Server {
 
     fn hello(&mut self, protocol: u32, machine: String, who: Who) {
         if protocol != PROTOCOL_VERSION {
-            self.news.push_back(News::Fault(format!(
-                "the server speaks protocol {protocol}, this UI {PROTOCOL_VERSION}; open the server again to get its UI"
-            )));
+            let reason = format!(
+                "the server speaks protocol {protocol}, this UI {PROTOCOL_VERSION}; open it again to get its own UI"
+            );
+            self.link = Link::Ended(reason);
         }
         self.machine = machine;
         self.who = Some(who);

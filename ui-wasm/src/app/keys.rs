@@ -291,6 +291,8 @@ impl App {
             self.asked(asked);
         } else if screen.composer.click(col, row) {
             screen.focus = Focus::Composer;
+        } else if screen.below.contains((col, row).into()) {
+            screen.transcript.to_bottom();
         } else {
             screen.transcript.click(col, row);
         }

@@ -1,17 +1,11 @@
 //! When to draw and when to be woken: the first change after rest is drawn at once, a burst from the server is drawn at
 //! most once per tick, and where nothing moves there is no wake-up at all.
 
-use porthole_bridge::Event;
-use porthole_protocol::TurnPhase;
-
 use super::App;
+use porthole_bridge::Event;
 
 /// The spacing of frames while the server sends a burst, in milliseconds.
 const TICK_MS: u64 = 16;
-/// The spacing of frames while only a sign turns.
-const SPIN_MS: u64 = 200;
-/// The spacing of frames while only seconds are counted.
-const SECOND_MS: u64 = 1_000;
 
 /// What made the UI run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +40,16 @@ pub(super) struct Pace {
     armed: Option<Armed>,
     /// A frame that the server caused was drawn in this call, so the next has to wait for a tick.
     burst: bool,
+    /// This call is the wake-up of a tick.
+    ticked: bool,
 }
 
 impl Pace {
     /// Takes a wake-up; returns whether it came to show how time went on.
     pub(super) fn woke(&mut self) -> bool {
-        matches!(self.armed.take(), Some(Armed::At(_)))
+        let armed = self.armed.take();
+        self.ticked = armed == Some(Armed::Tick);
+        matches!(armed, Some(Armed::At(_)))
     }
 
     /// Returns whether what changed is drawn now.
@@ -62,6 +60,8 @@ impl Pace {
             }
             self.burst = true;
         }
+        // A tick that had something to draw is followed by another: the burst may go on.
+        self.burst |= std::mem::take(&mut self.ticked);
         true
     }
 
@@ -73,6 +73,7 @@ impl Pace {
         now_ms: u64,
     ) -> Option<Option<u64>> {
         let burst = std::mem::take(&mut self.burst);
+        self.ticked = false;
         if self.armed == Some(Armed::Tick) {
             return None;
         }
@@ -108,14 +109,7 @@ impl App {
 
     fn moves_in(&self) -> Option<u64> {
         let screen = self.open.as_ref().and_then(|key| self.screens.get(key))?;
-        let turn = screen.state.as_ref()?.turn.as_ref()?;
-        match turn.phase {
-            TurnPhase::Question => None,
-            TurnPhase::Retry { .. } => Some(SECOND_MS),
-            TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping => {
-                let moves = self.look.animate && self.focused && self.help.is_none();
-                Some(if moves { SPIN_MS } else { SECOND_MS })
-            }
-        }
+        screen.state.as_ref()?;
+        screen.transcript.wake_in()
     }
 }

@@ -17,7 +17,6 @@ impl App {
         self.look = Look::new(&start);
         self.fx.ids = Ids::new(start.seed);
         self.size = Some(start.size);
-        self.focused = true;
         self.dirty = true;
         self.fx.server.watch(Topic::Sessions);
         if let Some(snapshot) = start.snapshot.as_deref().and_then(Snapshot::decode) {

@@ -87,14 +87,73 @@ raw
 
 #[test]
 fn a_tour_of_markdown() {
-    insta::assert_snapshot!(at(TOUR, 60), @"");
+    insta::assert_snapshot!(at(TOUR, 60), @r#"
+    Retries
+
+    The jitter could be longer than the base, see the docs
+    (https://example.org/retry) or https://example.org. Soft
+    break.
+    Hard break. Gone <b>html</b> image: chart (chart.png)
+
+    • one
+    • two with words that have to be wrapped somewhere
+      1. deep
+
+      2. deeper
+
+         with a second paragraph
+    • [x] done
+    • [ ] open
+
+    1. loose
+
+    2. items
+
+    │ A quote of two lines
+    │
+    │ • with a list
+
+      fn main() {
+              println!("hi");
+      }
+
+    Name │ Cells │ What
+    ─────┼───────┼───────
+    漢   │     2 │ wide
+    ☕   │     2 │ emoji
+    ab   │    12 │ narrow
+
+    ────────────────────────────────────────
+
+    <div>
+    raw
+    </div>
+    "#);
 }
 
 #[test]
 fn narrow_tables_wrap_their_cells_and_very_narrow_ones_become_lists() {
     let table = "| Flag | What it does | Default |\n|-|-|-|\n| `--jobs` | How many run at once | the number of cores |\n| `-q` | Says less | off |\n";
-    insta::assert_snapshot!(at(table, 40), @"");
-    insta::assert_snapshot!(at(table, 16), @"");
+    insta::assert_snapshot!(at(table, 40), @r#"
+    Flag   │ What it does   │ Default
+    ───────┼────────────────┼───────────────
+    --jobs │ How many run   │ the number of
+           │ at once        │ cores
+    -q     │ Says less      │ off
+    "#);
+    insta::assert_snapshot!(at(table, 16), @r#"
+    Flag: --jobs
+    What it does:
+    How many run at
+    once
+    Default: the
+    number of cores
+
+    Flag: -q
+    What it does:
+    Says less
+    Default: off
+    "#);
 }
 
 #[test]

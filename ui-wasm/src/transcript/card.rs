@@ -9,8 +9,9 @@ use super::laid::{Fold, Row, Target};
 use crate::text;
 use crate::theme::Theme;
 
-/// Columns of a tool's name.
+/// Columns of a tool's name, on wide and on narrow screens.
 const NAME: usize = 8;
+const SHORT_NAME: usize = 6;
 /// Columns of what stands at the right end.
 const RIGHT: usize = 10;
 /// Room that shows everything in columns.
@@ -143,15 +144,19 @@ impl<'a> Card<'a> {
             Some(false) => "▸ ",
             None => "  ",
         };
+        let name_cols = if cols < ROOMY { SHORT_NAME } else { NAME };
         let mut spans = vec![
             Span::styled(self.glyph, self.glyph_style),
             Span::raw(" "),
             Span::styled(
-                pad(&text::cut(&text::clean(self.name), NAME - 1), NAME),
+                pad(
+                    &text::cut(&text::clean(self.name), name_cols - 1),
+                    name_cols,
+                ),
                 theme.dim,
             ),
         ];
-        let room = cols.saturating_sub(2 + NAME);
+        let room = cols.saturating_sub(2 + name_cols);
         let summary = text::clean(&self.summary);
         let right_cols = if room >= ROOMY { RIGHT } else { 0 };
         let (subject_cols, summary_cols) = shares(room - right_cols, text::width(&summary));

@@ -1,5 +1,6 @@
 //! The transcript: a conversation as a person reads it. It draws and scrolls; it sends nothing and answers no keys.
 
+mod answer;
 mod build;
 mod card;
 mod clock;
@@ -9,6 +10,7 @@ mod extract;
 mod index;
 mod laid;
 mod output;
+mod remark;
 mod scene;
 mod scroll;
 mod tail;
@@ -484,7 +486,7 @@ fn wanted(builder: &Builder<'_>) -> Vec<OutputWant> {
     let tools = runs.filter_map(|run| Some((Target::Call(run.call.clone()), run.output.as_ref()?)));
     let newest = builder.state.entries.iter().rev().take(SHELLS_WATCHED);
     let shells =
-        newest.filter_map(|entry| Some((Target::Entry(entry.id), build::running_shell(entry)?)));
+        newest.filter_map(|entry| Some((Target::Entry(entry.id), remark::running_shell(entry)?)));
     tools
         .chain(shells)
         .filter(|(target, _)| builder.is_open(target))

@@ -3,9 +3,10 @@
 use porthole_protocol::{Block, EntryBody, OpenAnswer, SendMode, Submission, Turn, TurnPhase};
 use ratatui_core::text::{Line, Span};
 
-use super::build::{Builder, said, ticked};
+use super::build::Builder;
 use super::card::spinner;
 use super::laid::{ItemKey, Laid, Row, Segment, Target};
+use super::remark::{said, ticked};
 use super::{Sending, clock};
 use crate::text;
 

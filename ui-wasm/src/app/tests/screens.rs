@@ -92,3 +92,20 @@ fn a_lost_connection_is_said_and_what_was_sent_is_marked() {
     world.keys(&["enter"]);
     assert_snapshot!(world.screen(), @"");
 }
+
+#[test]
+fn a_wide_terminal_keeps_the_text_narrow_and_in_the_middle() {
+    let mut world = World::with(160, 18, talked());
+    assert_snapshot!(world.screen(), @"");
+}
+
+#[test]
+fn without_the_glyphs_every_sign_has_a_stand_in() {
+    let mut start = start(80, 18);
+    start.unicode = false;
+    start.place = None;
+    let mut world = World::begin(start);
+    world.connect(1);
+    world.sessions(rows_of_home());
+    assert_snapshot!(world.screen(), @"");
+}

@@ -97,7 +97,14 @@ impl World {
 
     pub(super) fn snapshot(&mut self, state: &ConversationState) {
         self.seq = 1;
-        self.frame(json!({"snapshot": {"topic": topic(), "epoch": 5, "seq": 1, "state": {"conversation": state}}}));
+        self.snapshot_at(5, 1, state);
+    }
+
+    pub(super) fn snapshot_at(&mut self, epoch: u64, seq: u64, state: &ConversationState) {
+        let state = json!({"conversation": state});
+        self.frame(
+            json!({"snapshot": {"topic": topic(), "epoch": epoch, "seq": seq, "state": state}}),
+        );
     }
 
     /// The next delta of the conversation.

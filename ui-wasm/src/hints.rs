@@ -1,0 +1,120 @@
+//! The last row of a screen: what can be done here, read from the table of commands, and how full the context is.
+
+use porthole_protocol::{ConversationState, SendMode};
+use ratatui_core::{buffer::Buffer, layout::Rect, style::Style};
+
+use crate::{
+    conversation::Conversation,
+    keymap::{self, Command, Context, TABLE},
+    look::{Glyph, Look},
+    notice::Tone,
+    text,
+};
+
+/// Returns the style of a notice.
+pub(crate) fn tone_style(tone: Tone, look: &Look) -> Style {
+    match tone {
+        Tone::Done => look.theme.ok,
+        Tone::Info => look.theme.text,
+        Tone::Error => look.theme.error,
+    }
+}
+
+/// Draws what can be done in a context, from the table of commands, as far as it fits.
+pub(crate) fn hint_line(
+    context: Context,
+    before: &[(String, String)],
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> u16 {
+    let theme = &look.theme;
+    let mut hints: Vec<(String, String)> = before.to_vec();
+    let of_table = TABLE
+        .iter()
+        .filter(|b| b.context == context && !b.hint.is_empty());
+    hints.extend(of_table.map(|b| {
+        let key = if b.hint == "move" {
+            if look.unicode { "↑↓" } else { "Up/Down" }.to_owned()
+        } else {
+            b.key(look.preset)
+        };
+        (key, b.hint.to_owned())
+    }));
+    if let Some(palette) = keymap::binding(Command::Palette, Context::Everywhere) {
+        hints.push((palette.key(look.preset), "all".to_owned()));
+    }
+    let mut x = 1;
+    for (key, words) in hints {
+        let gap = if x > 1 { 3 } else { 0 };
+        let wide = text::width(&key) + 1 + text::width(&words);
+        if x + gap + wide > usize::from(row.width) {
+            break;
+        }
+        if gap > 0 {
+            text::put(
+                buf,
+                row.x + x as u16,
+                row.y,
+                3,
+                &format!(" {} ", look.glyph(Glyph::Dot)),
+                theme.dim,
+            );
+        }
+        x += gap;
+        x += text::put(buf, row.x + x as u16, row.y, wide, &key, theme.key) + 1;
+        x += text::put(buf, row.x + x as u16, row.y, wide, &words, theme.dim);
+    }
+    x as u16
+}
+
+/// Draws what can be done while a message is written.
+pub(crate) fn composer_hints(
+    conversation: &Conversation,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) {
+    let pair = |key: &str, words: &str| (key.to_owned(), words.to_owned());
+    let mut hints = Vec::new();
+    let state = conversation.state.as_ref();
+    if state.is_some_and(|s| conversation.question.shown(&s.questions).is_some()) {
+        hints.push(pair("Alt-Q", "answers"));
+    }
+    if conversation.is_working() {
+        let (now, other) = match conversation.mode {
+            SendMode::FollowUp => ("sends as follow-up", "steer now"),
+            SendMode::Steer => ("steers the turn", "follow-up"),
+        };
+        hints.push(pair("Enter", now));
+        hints.push(pair("Tab", other));
+        hints.push(pair("Esc", "stops"));
+    } else {
+        hints.push(pair("Enter", "sends"));
+    }
+    hints.extend([pair("/", "command"), pair("!", "shell")]);
+    // The table's own hint for Enter would say the same again.
+    hint_line(Context::Editing, &hints, row, buf, look);
+}
+
+/// Returns how full the context is: "38 % ▰▰▱▱▱", or the tokens where the window is not known.
+pub(crate) fn gauge(state: Option<&ConversationState>, look: &Look, short: bool) -> String {
+    let Some(info) = state.map(|s| &s.info) else {
+        return String::new();
+    };
+    match info.context_limit.filter(|l| *l > 0) {
+        Some(limit) => {
+            let percent = (info.context_tokens.saturating_mul(100) / limit).min(100);
+            if short {
+                return format!("{percent} % ");
+            }
+            let full = percent.div_ceil(20) as usize;
+            let bar =
+                look.glyph(Glyph::Full).repeat(full) + &look.glyph(Glyph::Empty).repeat(5 - full);
+            format!("{percent} % {bar} ")
+        }
+        None if info.context_tokens >= 1_000 => format!("{}k tokens ", info.context_tokens / 1_000),
+        None if info.context_tokens > 0 => format!("{} tokens ", info.context_tokens),
+        None => String::new(),
+    }
+}
