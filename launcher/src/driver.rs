@@ -13,7 +13,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
-    app::{Alarm, App, Asked, DoorInput, Effect, Input, LocalDone, Trouble},
+    app::{Alarm, App, Asked, DoorInput, Effect, Farewell, Input, LocalDone, Trouble},
     clipboard::{self, Copied},
     credential::{Record, Store},
     door::{Door, Tls},
@@ -120,23 +120,23 @@ pub async fn run(
         ControlFlow::Break(ended) => ended,
         ControlFlow::Continue(()) => driver.turn(&mut receivers).await,
     };
-    driver.to_ui(Event::Stop).await;
+    driver.tell_ui(Event::Stop).await;
     terminal::leave();
     match ended {
-        (0, Some(message)) => {
-            crate::say(&message);
+        (0, Some(farewell)) => {
+            crate::say(&farewell.message);
             Ok(0)
         }
-        (status, Some(message)) => Err(Failure {
-            message,
-            hint: "`porthole` asks for a fresh link".to_owned(),
+        (status, Some(farewell)) => Err(Failure {
+            message: farewell.message,
+            hint: farewell.hint,
             status,
         }),
         (status, None) => Ok(status),
     }
 }
 
-type Flow = ControlFlow<(u8, Option<String>)>;
+type Flow = ControlFlow<(u8, Option<Farewell>)>;
 
 impl Driver {
     fn new(means: Means, app: App, painter: Painter) -> Result<(Self, Receivers), Failure> {
@@ -175,7 +175,7 @@ impl Driver {
         Ok((driver, receivers))
     }
 
-    async fn turn(&mut self, receivers: &mut Receivers) -> (u8, Option<String>) {
+    async fn turn(&mut self, receivers: &mut Receivers) -> (u8, Option<Farewell>) {
         loop {
             let next = self.next(receivers).await;
             if let ControlFlow::Break(ended) = self.take(next).await {
@@ -265,7 +265,7 @@ impl Driver {
                 Effect::Draw => self.draw()?,
                 Effect::Forget => self.painter.forget(),
                 Effect::Alarm(alarm, at) => self.alarms[alarm as usize] = at,
-                Effect::ToUi(event) => self.to_ui(event).await,
+                Effect::ToUi(event) => self.tell_ui(event).await,
                 Effect::StartUi {
                     instance,
                     sha256,
@@ -295,7 +295,7 @@ impl Driver {
                     );
                 }
                 Effect::Title(text) => self.title(&text)?,
-                Effect::Quit(status, message) => return ControlFlow::Break((status, message)),
+                Effect::Quit(status, farewell) => return ControlFlow::Break((status, farewell)),
             }
         }
         ControlFlow::Continue(())
@@ -321,7 +321,7 @@ impl Driver {
     }
 
     /// Hands a message over. A UI that cannot take it has ended, and says so itself.
-    async fn to_ui(&mut self, event: Event) {
+    async fn tell_ui(&mut self, event: Event) {
         if let Some((_, ui)) = &mut self.ui {
             let step = limits::CLOCK_STEP.as_millis() as u64;
             let now = wall_ms();
@@ -353,7 +353,7 @@ impl Driver {
             return Some("this computer gives no random numbers".to_owned());
         }
         self.ui = Some((instance, sandbox));
-        self.to_ui(Event::Start(Box::new(start))).await;
+        self.tell_ui(Event::Start(Box::new(start))).await;
         self.means.record.bundle = Some(sha256);
         self.means.record.last_used = wall_ms() / 1000;
         self.errand(Errands::note);

@@ -37,7 +37,9 @@ async fn look(cache: &Path) -> Option<Walls> {
     let sha256 = sha256_hex(SMALLEST);
     let artifact = match sandbox::artifact(cache, NOBODY, &sha256).await {
         Some(artifact) => artifact,
-        None => sandbox::compile(smallest(sha256)?, cache, NOBODY).await.ok()?,
+        None => sandbox::compile(smallest(sha256)?, cache, NOBODY)
+            .await
+            .ok()?,
     };
     let mut ui = Sandbox::spawn(artifact).ok()?;
     loop {

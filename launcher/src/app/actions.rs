@@ -84,7 +84,7 @@ impl App {
         if let Some((instance, request)) = asked
             && self.ui.is(instance)
         {
-            self.to_ui(Event::Outcome { request, outcome });
+            self.tell_ui(Event::Outcome { request, outcome });
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use porthole_bridge::{Event, LinkState};
 use porthole_door::LinkControl;
 
-use super::{Alarm, App, DoorInput, Effect, Page, Trouble};
+use super::{Alarm, App, DoorInput, Effect, Farewell, Page, Trouble};
 use crate::{
     backoff,
     door::DoorError,
@@ -82,7 +82,7 @@ impl App {
         self.link.failures = 0;
         if self.ui.runs() {
             self.link.fed = true;
-            self.to_ui(Event::Link(frame));
+            self.tell_ui(Event::Link(frame));
         } else if self.link.held.len() < HELD_FRAMES {
             self.link.held.push(frame);
         } else {
@@ -175,7 +175,7 @@ impl App {
         }
         for frame in std::mem::take(&mut self.link.held) {
             self.link.fed = true;
-            self.to_ui(Event::Link(frame));
+            self.tell_ui(Event::Link(frame));
         }
     }
 
@@ -196,7 +196,13 @@ impl App {
                     ask.refused(why);
                 }
             }
-            DoorInput::SignedOut => self.quit(0, Some("signed out".to_owned())),
+            DoorInput::SignedOut => self.quit(
+                0,
+                Some(Farewell {
+                    message: "signed out".to_owned(),
+                    hint: String::new(),
+                }),
+            ),
         }
     }
 

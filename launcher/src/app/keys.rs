@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use porthole_bridge::{Action, Key, KeyCode};
 
-use super::{App, Effect, Page, Secret, connection::Standing, dialog::Dialog, trust};
+use super::{App, Effect, Farewell, Page, Secret, connection::Standing, dialog::Dialog, trust};
 
 /// One line of the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,14 +116,24 @@ impl App {
 
     /// Leaving where something had gone wrong is no success.
     fn decline(&mut self) {
-        let message = match &self.page {
-            Some(Page::AskLink(ask)) => Some(format!("{}; no fresh link was given", ask.reason)),
-            Some(Page::Trouble { message, .. }) => Some(message.clone()),
-            Some(Page::Fault(fault)) => Some(fault.why.clone()),
+        let said = match &self.page {
+            Some(Page::AskLink(ask)) => Some((
+                format!("{}; no fresh link was given", ask.reason),
+                "make one on the server with `portholed link owner` and run `porthole LINK`",
+            )),
+            Some(Page::Trouble { message, hint }) => Some((message.clone(), hint.as_str())),
+            Some(Page::Fault(fault)) => Some((
+                fault.why.clone(),
+                "`porthole` opens it again; the session itself goes on at the server",
+            )),
             Some(Page::Progress(_)) | None => None,
         };
-        let status = u8::from(message.is_some());
-        self.quit(status, message);
+        let farewell = said.map(|(message, hint)| Farewell {
+            message: message.trim_end_matches('.').to_owned(),
+            hint: hint.to_owned(),
+        });
+        let status = u8::from(farewell.is_some());
+        self.quit(status, farewell);
     }
 
     /// Tries everything again that had stopped.

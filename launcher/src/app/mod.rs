@@ -167,7 +167,16 @@ pub enum Effect {
     /// Set the window's title.
     Title(String),
     /// End with this status, saying this on the shell's screen.
-    Quit(u8, Option<String>),
+    Quit(u8, Option<Farewell>),
+}
+
+/// What is said on the shell's screen after leaving.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Farewell {
+    /// What happened.
+    pub message: String,
+    /// What to do next; may be empty.
+    pub hint: String,
 }
 
 /// Who asked for a local action: the UI instance and its request; `None`: the launcher's own menu.
@@ -324,10 +333,10 @@ impl App {
                     if mouse.kind == MouseKind::Release {
                         self.gesture.made(now);
                     }
-                    self.to_ui(Event::Mouse(mouse));
+                    self.tell_ui(Event::Mouse(mouse));
                 }
             }
-            TerminalEvent::Focus(focus) => self.to_ui(Event::Focus(focus)),
+            TerminalEvent::Focus(focus) => self.tell_ui(Event::Focus(focus)),
         }
     }
 
@@ -342,7 +351,7 @@ impl App {
             if press == Press::First {
                 self.gesture.made(now);
             }
-            self.to_ui(Event::Key(key));
+            self.tell_ui(Event::Key(key));
         }
     }
 
@@ -357,7 +366,7 @@ impl App {
                 self.dirty = true;
             }
             Some(_) => {}
-            None => self.to_ui(Event::Paste(text)),
+            None => self.tell_ui(Event::Paste(text)),
         }
     }
 
@@ -368,7 +377,7 @@ impl App {
         self.size = size;
         let inner = ui_size(size);
         self.screen.resize(inner.cols, inner.rows);
-        self.to_ui(Event::Resize(inner));
+        self.tell_ui(Event::Resize(inner));
         if let Some(dialog) = &mut self.dialog {
             dialog.hush(now);
         }
@@ -390,7 +399,7 @@ impl App {
     fn alarm(&mut self, alarm: Alarm, now: Instant) {
         match alarm {
             Alarm::Draw => self.draw_armed = false,
-            Alarm::Wake => self.to_ui(Event::Wake),
+            Alarm::Wake => self.tell_ui(Event::Wake),
             Alarm::Feedback => {
                 self.feedback = None;
                 self.dirty = true;
@@ -443,18 +452,18 @@ impl App {
         self.dirty = true;
     }
 
-    fn quit(&mut self, status: u8, message: Option<String>) {
-        self.out.push(Effect::Quit(status, message));
+    fn quit(&mut self, status: u8, farewell: Option<Farewell>) {
+        self.out.push(Effect::Quit(status, farewell));
     }
 
-    fn to_ui(&mut self, event: Event) {
+    fn tell_ui(&mut self, event: Event) {
         if self.ui.runs() {
             self.out.push(Effect::ToUi(event));
         }
     }
 
     fn tell_link(&mut self, state: LinkState) {
-        self.to_ui(Event::LinkState(state));
+        self.tell_ui(Event::LinkState(state));
     }
 
     fn ui_has_focus(&self) -> bool {

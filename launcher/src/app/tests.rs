@@ -383,7 +383,7 @@ fn declining_a_fresh_link_ends_with_a_failure() {
     }));
     world.key(KeyCode::Escape);
     assert!(
-        matches!(&world.effects[..], [Effect::Quit(1, Some(why)), ..] if why.contains("revoked"))
+        matches!(&world.effects[..], [Effect::Quit(1, Some(said)), ..] if said.message.contains("revoked"))
     );
 }
 
@@ -538,7 +538,7 @@ fn the_trust_line_says_who_and_what_and_shortens_from_the_least_needed() {
     insta::assert_snapshot!(world.last_row(), @" porthole │ 127.0.0.1:7420 │ owner │ UI 3f9a21c04d7e │ connected                    Ctrl-] launcher");
     let mut narrow = World::sized(40, 12, Some(HASH.into()));
     narrow.link(LinkHappening::Up);
-    insta::assert_snapshot!(narrow.last_row(), @" porthole │ 127.0.0.1:7420 │ connected");
+    insta::assert_snapshot!(narrow.last_row(), @" 127.0.0.1:7420 │ connected      Ctrl-]");
     for cols in 1..40 {
         let mut tiny = World::sized(cols, 2, Some(HASH.into()));
         assert!(tiny.last_row().trim().len() <= usize::from(cols));

@@ -111,7 +111,7 @@ impl App {
     /// Asks the running UI for its state and starts `sha256` when it has come, or when it does not come.
     pub(super) fn replace(&mut self, sha256: String, now: Instant) {
         self.ui.next = Some(sha256);
-        self.to_ui(Event::SaveSnapshot);
+        self.tell_ui(Event::SaveSnapshot);
         let at = now.checked_add(limits::LONG_CALL_WALL);
         self.out.push(Effect::Alarm(Alarm::Snapshot, at));
     }

@@ -202,7 +202,7 @@ fn draw_ask(ask: &AskLink, area: Rect, buffer: &mut Buffer) -> Option<Position> 
         false => format!("> {}", "•".repeat(ask.field.chars().count().min(40))),
     };
     let mut lines = vec![
-        format!("{}.", ask.reason),
+        format!("{}.", ask.reason.trim_end_matches('.')),
         String::new(),
         "Make a fresh link on the server with `portholed link owner` and paste it here:".to_owned(),
         String::new(),

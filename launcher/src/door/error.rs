@@ -195,10 +195,10 @@ pub(super) fn from_send(error: &reqwest::Error) -> DoorError {
     }
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(current) = cause {
-        if let Some(io) = current.downcast_ref::<std::io::Error>() {
-            if let Some(found) = from_io(io) {
-                return found;
-            }
+        if let Some(io) = current.downcast_ref::<std::io::Error>()
+            && let Some(found) = from_io(io)
+        {
+            return found;
         }
         if current.downcast_ref::<rustls::Error>().is_some() {
             return DoorError::Certificate;

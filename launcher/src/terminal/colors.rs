@@ -14,11 +14,8 @@ pub fn depth(var: impl Fn(&str) -> Option<String>) -> ColorDepth {
     if matches!(term.as_str(), "linux" | "ansi" | "vt220" | "cons25") {
         return ColorDepth::Sixteen;
     }
-    match set("COLORTERM").as_deref() {
-        Some("truecolor" | "24bit") => return ColorDepth::True,
-        Some(_) | None => {}
-    }
-    if term.ends_with("-direct") {
+    let promised = set("COLORTERM");
+    if matches!(promised.as_deref(), Some("truecolor" | "24bit")) || term.ends_with("-direct") {
         ColorDepth::True
     } else if term.contains("256color") || term.contains("kitty") || term.contains("alacritty") {
         ColorDepth::Indexed
