@@ -53,6 +53,11 @@ impl World {
         self.folder.path().join("home/data")
     }
 
+    /// Returns the cache folder that all worlds share, so that the bundle is compiled once for all tests.
+    pub fn cache(&self) -> PathBuf {
+        self.programs.join("test-cache")
+    }
+
     /// Returns a built program.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
@@ -80,7 +85,7 @@ impl World {
             ("XDG_CONFIG_HOME", path(".config")),
             ("XDG_STATE_HOME", path(".state")),
             ("XDG_DATA_HOME", path(".data")),
-            ("XDG_CACHE_HOME", path(".cache")),
+            ("XDG_CACHE_HOME", self.cache().display().to_string()),
             ("PORTHOLE_NO_LOCAL_MODELS", "1".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value))

@@ -108,7 +108,7 @@ fn a_used_link_is_told_and_nothing_opens() {
     let terminal = world
         .launch(&[], Some(&link), COLS, ROWS)
         .expect("the launcher");
-    terminal.wait_for("new session");
+    terminal.wait_for("No sessions yet");
     leave(terminal);
     fs::remove_dir_all(world.home().join(".state")).expect("the credential goes");
     let mut refused = world
@@ -144,7 +144,7 @@ fn an_answer_goes_on_after_the_worker_was_killed_in_the_middle() {
     terminal.wait_for("the whole of it, once.");
     terminal.wait_gone("half of it");
     assert_eq!(
-        terminal.text().matches("tell me").count(),
+        terminal.text().matches("▌ tell me").count(),
         1,
         "{}",
         terminal.text()
