@@ -1,6 +1,8 @@
 //! Hostile bundles through the real checks, the real compile child and the real sandbox child: each ends in its own
 //! sentence, and none of them ends the launcher.
 
+mod guest;
+
 use std::{path::Path, time::Duration};
 
 use porthole_bridge::{
@@ -13,140 +15,12 @@ use porthole_launcher::{
     sandbox::{self, Artifact, Sandbox, SandboxEvent, UiFault},
 };
 use wasm_encoder::{
-    BlockType, CodeSection, ConstExpr, CustomSection, DataSection, EntityType, ExportKind,
-    ExportSection, Function, FunctionSection, GlobalSection, GlobalType, ImportSection,
-    Instruction as I, MemorySection, MemoryType, Module, StartSection, TypeSection, ValType,
+    BlockType, CustomSection, EntityType, ExportKind, Instruction as I, MemoryType, ValType,
 };
 
+use guest::{Guest, POST, function, pages};
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_porthole");
-const POST: u32 = 0;
-/// Where the handler is told to write, far from what it says.
-const ROOM: i32 = 4096;
-
-/// A bundle to be: sound but for what a test changes.
-struct Guest {
-    imports: Vec<(String, String, EntityType)>,
-    /// The body of `ui_handle`; its two parameters are the message.
-    handle: Vec<I<'static>>,
-    locals: Vec<(u32, ValType)>,
-    start: Option<Vec<I<'static>>>,
-    memory: MemoryType,
-    data: Vec<u8>,
-    exports: Vec<(&'static str, ExportKind, u32)>,
-    extra: Vec<Function>,
-}
-
-fn pages(minimum: u64) -> MemoryType {
-    MemoryType {
-        minimum,
-        maximum: None,
-        memory64: false,
-        shared: false,
-        page_size_log2: None,
-    }
-}
-
-impl Guest {
-    /// Posts its data as one message in each call.
-    fn sound() -> Self {
-        let frame =
-            porthole_bridge::encode_request(&Request::Frame(b"hello".to_vec())).expect("small");
-        let length = i32::try_from(frame.len()).expect("small");
-        Guest {
-            imports: vec![("porthole".into(), "post".into(), EntityType::Function(0))],
-            handle: vec![I::I32Const(0), I::I32Const(length), I::Call(POST)],
-            locals: Vec::new(),
-            start: None,
-            memory: pages(2),
-            data: frame,
-            exports: vec![
-                ("memory", ExportKind::Memory, 0),
-                ("ui_abi", ExportKind::Func, 1),
-                ("ui_alloc", ExportKind::Func, 2),
-                ("ui_handle", ExportKind::Func, 3),
-            ],
-            extra: Vec::new(),
-        }
-    }
-
-    fn handling(body: Vec<I<'static>>) -> Self {
-        Guest {
-            handle: body,
-            ..Guest::sound()
-        }
-    }
-
-    fn posting(data: Vec<u8>, at: i32, length: i32) -> Self {
-        Guest {
-            data,
-            ..Guest::handling(vec![I::I32Const(at), I::I32Const(length), I::Call(POST)])
-        }
-    }
-
-    fn build(self) -> Vec<u8> {
-        let mut module = Module::new();
-        let mut types = TypeSection::new();
-        types.ty().function([ValType::I32, ValType::I32], []);
-        types.ty().function([], [ValType::I32]);
-        types.ty().function([ValType::I32], [ValType::I32]);
-        types.ty().function([], []);
-        module.section(&types);
-        let mut imports = ImportSection::new();
-        for (from, name, ty) in &self.imports {
-            imports.import(from, name, *ty);
-        }
-        module.section(&imports);
-        let mut functions = FunctionSection::new();
-        for ty in [1, 2, 0, 3] {
-            functions.function(ty);
-        }
-        for _ in &self.extra {
-            functions.function(3);
-        }
-        module.section(&functions);
-        let mut memories = MemorySection::new();
-        memories.memory(self.memory);
-        module.section(&memories);
-        let mut globals = GlobalSection::new();
-        let number = GlobalType {
-            val_type: ValType::I32,
-            mutable: true,
-            shared: false,
-        };
-        globals.global(number, &ConstExpr::i32_const(0));
-        module.section(&globals);
-        let mut exports = ExportSection::new();
-        for (name, kind, index) in &self.exports {
-            exports.export(name, *kind, *index);
-        }
-        module.section(&exports);
-        if self.start.is_some() {
-            module.section(&StartSection { function_index: 4 });
-        }
-        let mut code = CodeSection::new();
-        code.function(&function(vec![], vec![I::I32Const(ABI)]));
-        code.function(&function(vec![], vec![I::I32Const(ROOM)]));
-        code.function(&function(self.locals, self.handle));
-        code.function(&function(vec![], self.start.unwrap_or_default()));
-        for extra in &self.extra {
-            code.function(extra);
-        }
-        module.section(&code);
-        let mut data = DataSection::new();
-        data.active(0, &ConstExpr::i32_const(0), self.data);
-        module.section(&data);
-        module.finish()
-    }
-}
-
-fn function(locals: Vec<(u32, ValType)>, body: Vec<I<'static>>) -> Function {
-    let mut function = Function::new(locals);
-    for instruction in &body {
-        function.instruction(instruction);
-    }
-    function.instruction(&I::End);
-    function
-}
 
 fn forever() -> Vec<I<'static>> {
     vec![I::Loop(BlockType::Empty), I::Br(0), I::End]
@@ -584,4 +458,82 @@ async fn a_queue_that_nobody_reads_ends_the_ui_and_not_the_launcher() {
         ui.next().await,
         SandboxEvent::Ended(UiFault::Hung)
     ));
+}
+
+#[tokio::test]
+async fn the_probe_of_the_sandbox_says_which_walls_stand() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let walls = sandbox::check_with(Path::new(PROGRAM), cache.path()).await;
+    assert!(walls.expect("it runs").limits);
+}
+
+#[tokio::test]
+async fn a_child_that_is_none_is_told_apart_from_a_crash() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let artifact = compiled(Guest::sound().build(), cache.path()).await;
+    let mut ui =
+        Sandbox::spawn_with(Path::new("/bin/false"), artifact.expect("compiles")).expect("starts");
+    let fault = ui.loaded().await.expect_err("it is no sandbox");
+    assert!(matches!(fault, UiFault::SandboxFailed(_)), "{fault:?}");
+    assert!(ui.send(&key()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_child_that_dies_in_the_middle_has_crashed() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let artifact = compiled(Guest::sound().build(), cache.path()).await;
+    let mut ui =
+        Sandbox::spawn_with(Path::new(PROGRAM), artifact.expect("compiles")).expect("starts");
+    ui.loaded().await.expect("it runs");
+    let process = i32::try_from(ui.process_id().expect("it runs")).expect("a process id");
+    let process = rustix::process::Pid::from_raw(process).expect("a process id");
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).expect("may");
+    assert!(matches!(
+        ui.next().await,
+        SandboxEvent::Ended(UiFault::Crashed)
+    ));
+}
+
+#[tokio::test]
+async fn the_posts_of_many_queued_calls_arrive_in_order_and_none_is_lost() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let mut guest = Guest::sound();
+    guest.memory = pages(80);
+    let artifact = compiled(guest.build(), cache.path()).await;
+    let mut ui =
+        Sandbox::spawn_with(Path::new(PROGRAM), artifact.expect("compiles")).expect("starts");
+    for _ in 0..1_000 {
+        ui.send(&key()).await.expect("there is room");
+    }
+    assert!(!ui.has_room());
+    for _ in 0..1_000 {
+        assert!(matches!(
+            ui.next().await,
+            SandboxEvent::Posted(Request::Frame(_))
+        ));
+    }
+    ui.send(&signal(Event::Link(vec![7; limits::LINK_IN_BYTES])))
+        .await
+        .expect("there is room");
+    assert!(matches!(ui.next().await, SandboxEvent::Posted(_)));
+    assert!(ui.has_room());
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_make_the_checks_fail_in_another_way_than_a_refusal(
+        changes in proptest::collection::vec((0_usize..400, proptest::prelude::any::<u8>()), 0..8),
+        length in 0_usize..400,
+    ) {
+        let mut bytes = Guest::sound().build();
+        bytes.truncate(length.max(8));
+        for (at, byte) in changes {
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+        }
+        if let Err(error) = verify(bytes) {
+            proptest::prop_assert!(matches!(error, BundleError::Refused(_)));
+        }
+    }
 }

@@ -137,6 +137,25 @@ impl Sandbox {
         }
     }
 
+    /// Waits until the UI is loaded and returns which walls stand around it. It has been told nothing by then.
+    ///
+    /// # Errors
+    /// Why it was not loaded.
+    pub async fn loaded(&mut self) -> Result<Walls, UiFault> {
+        loop {
+            if let Some(fault) = &self.ended {
+                return Err(fault.clone());
+            }
+            if let Some(walls) = self.walls {
+                return Ok(walls);
+            }
+            // Nothing can be posted before anything was sent; what comes all the same is from no UI.
+            if self.take_frame().is_none() && self.walls.is_none() {
+                self.turn().await;
+            }
+        }
+    }
+
     /// Waits for one thing to happen and does it.
     async fn turn(&mut self) {
         let deadline = self.deadline();

@@ -9,6 +9,7 @@ mod engine;
 mod fault;
 mod handle;
 mod pipe;
+mod probe;
 mod ticker;
 mod ui;
 mod walls;
@@ -17,6 +18,7 @@ pub use cache::{Artifact, artifact};
 pub use compiler::{compile, compile_with};
 pub use fault::UiFault;
 pub use handle::{Sandbox, SandboxEvent};
+pub use probe::{check, check_with};
 pub use walls::Walls;
 
 /// Returns the program that the children are: this one, even where its file was replaced meanwhile.
