@@ -176,16 +176,20 @@ pub(crate) fn keyboard() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
+/// Throws away what was typed and not read: keys meant for a program that had the terminal before us.
+pub fn drop_typed() {
+    if let Ok(keyboard) = keyboard() {
+        let _ = tcflush(&keyboard, QueueSelector::IFlush);
+    }
+}
+
 fn drain() {
-    let Ok(keyboard) = keyboard() else {
-        return;
-    };
     let wait = Timespec {
         tv_sec: 0,
         tv_nsec: i64::from(DRAIN.subsec_nanos()),
     };
     let _ = poll(&mut [], Some(&wait));
-    let _ = tcflush(&keyboard, QueueSelector::IFlush);
+    drop_typed();
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Taken>> {
