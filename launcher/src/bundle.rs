@@ -25,8 +25,8 @@ const LOCALS: u64 = 2_000;
 const LOCALS_IN_ALL: u64 = 1_000_000;
 /// Deepest nesting of blocks.
 const DEPTH: usize = 1_000;
-/// Locals × deepest nesting of one function: what compiling one function grows with.
-const LOCALS_BY_DEPTH: u64 = 200_000;
+/// Locals × deepest nesting, of all functions together: what compiling a function grows with.
+const WEIGHT: u64 = 20_000_000;
 /// Largest body of one function in bytes.
 const BODY_BYTES: usize = 1 << 20;
 /// Most custom sections.
@@ -120,6 +120,7 @@ pub(crate) struct Surface {
     memories: Vec<MemoryType>,
     entry_points: Vec<(String, ExternalKind, u32)>,
     locals: u64,
+    weight: u64,
     customs: u32,
 }
 
@@ -272,8 +273,11 @@ impl Surface {
         }
         self.locals += locals;
         let depth = depth(body)?;
-        let heavy = locals.saturating_mul(depth as u64) > LOCALS_BY_DEPTH;
-        if locals > LOCALS || self.locals > LOCALS_IN_ALL || depth > DEPTH || heavy {
+        self.weight = self
+            .weight
+            .saturating_add(locals.saturating_mul(depth as u64));
+        let heavy = self.weight > WEIGHT || self.locals > LOCALS_IN_ALL;
+        if locals > LOCALS || depth > DEPTH || heavy {
             return Err(UiFault::TooLarge);
         }
         Ok(())

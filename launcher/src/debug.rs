@@ -90,7 +90,7 @@ fn parse_size(size: &str) -> Option<(u16, u16)> {
 /// Returns the rows of a screen as text, without what a wide symbol covers and without blanks at the end.
 fn lines(buffer: &Buffer) -> Vec<String> {
     let width = usize::from(buffer.area.width).max(1);
-    buffer.content.chunks(width).map(|row| line(row)).collect()
+    buffer.content.chunks(width).map(line).collect()
 }
 
 fn line(row: &[ratatui::buffer::Cell]) -> String {

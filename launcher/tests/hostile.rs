@@ -242,9 +242,40 @@ async fn a_sound_guest_draws_and_the_walls_stand() {
     }
     let walls = ui.walls().expect("it is loaded");
     assert!(walls.limits && walls.privileges, "{walls:?}");
-    if cfg!(target_os = "linux") {
-        assert!(walls.calls, "{walls:?}");
-    }
+    #[cfg(target_os = "linux")]
+    the_process_can_do_nothing(ui.process_id().expect("it runs"), walls);
+}
+
+/// Looks at the process from outside, as the kernel shows it to root.
+#[cfg(target_os = "linux")]
+fn the_process_can_do_nothing(process: u32, walls: sandbox::Walls) {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let says = |line: &str| status.lines().any(|found| found == line);
+    assert!(
+        walls.calls && says("Seccomp:\t2") && says("NoNewPrivs:\t1"),
+        "{status}"
+    );
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{process}/fd")) else {
+        return; // Only root may look: the process is not dumpable.
+    };
+    let mut open: Vec<(String, String)> = descriptors
+        .map(|entry| {
+            let entry = entry.expect("readable");
+            let target = std::fs::read_link(entry.path()).expect("readable");
+            let number = entry.file_name().to_string_lossy().into_owned();
+            (number, target.to_string_lossy().into_owned())
+        })
+        .collect();
+    open.sort();
+    let numbers: Vec<&str> = open.iter().map(|(number, _)| number.as_str()).collect();
+    assert_eq!(numbers, ["0", "1", "2"]);
+    assert!(
+        open[0].1.starts_with("pipe:") && open[1].1.starts_with("pipe:"),
+        "{open:?}"
+    );
+    assert_eq!(open[2].1, "/dev/null");
+    let environment = std::fs::read(format!("/proc/{process}/environ")).expect("root may");
+    assert!(environment.is_empty());
 }
 
 #[tokio::test]
@@ -469,8 +500,8 @@ async fn what_would_take_too_long_to_compile_is_refused_before() {
     let mut nested: Vec<I<'static>> = vec![I::Loop(BlockType::Empty); 900];
     nested.extend(vec![I::End; 900]);
     let deep_with_locals = Guest {
-        locals: vec![(1_000, ValType::I64)],
-        ..Guest::handling(nested)
+        extra: vec![function(vec![(1_000, ValType::I64)], nested); 23],
+        ..Guest::sound()
     };
     for guest in [many, locals, deep, deep_with_locals] {
         assert_eq!(outcome(guest.build()).await, Some(UiFault::TooLarge));

@@ -1,4 +1,4 @@
-//! The child that compiles (`porthole ui-compile`): a bundle on stdin, one byte and code on stdout, then it is gone.
+//! The child that compiles (`porthole ui-compile`): a bundle on stdin, one byte and code (or words) on stdout, then it is gone.
 //! It runs nothing of the bundle.
 
 use std::{
@@ -45,12 +45,15 @@ fn compile(bundle: &[u8]) -> Result<Vec<u8>, UiFault> {
 }
 
 fn write(answer: &Result<Vec<u8>, UiFault>) -> io::Result<()> {
-    let (kind, code): (u8, &[u8]) = match answer {
-        Ok(code) => (0, code),
-        Err(fault) => (fault.to_wire().0, &[]),
+    let (kind, rest) = match answer {
+        Ok(code) => (0, code.as_slice()),
+        Err(fault) => {
+            let (kind, detail) = fault.to_wire();
+            (kind, detail.as_bytes())
+        }
     };
     let mut out = io::stdout().lock();
     out.write_all(&[kind])?;
-    out.write_all(code)?;
+    out.write_all(rest)?;
     out.flush()
 }

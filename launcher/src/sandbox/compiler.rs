@@ -58,7 +58,7 @@ pub async fn compile_with(
         Some((0, code)) if code.len() <= CODE_BYTES => {
             cache::store(cache_dir, origin, bundle.sha256(), code)
         }
-        Some((kind, _)) if *kind != 0 => Err(UiFault::from_wire(*kind, b"")),
+        Some((kind, detail)) if *kind != 0 => Err(UiFault::from_wire(*kind, detail)),
         // Ended by a limit before it could answer, or too much code.
         _ => Err(UiFault::TooLarge),
     }

@@ -1,6 +1,9 @@
 //! The one configuration of wasmtime, for the child that compiles and the child that runs. Nothing runs here.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::OnceLock,
+};
 
 use porthole_bridge::limits::{THREAD_STACK, WASM_STACK};
 use wasmtime::{Config, Engine, OptLevel, WasmFeatures};
@@ -12,10 +15,13 @@ pub(super) fn engine() -> Option<Engine> {
 
 /// Returns the fingerprint of compiled code: equal where a compiled bundle may be used again.
 pub(super) fn fingerprint() -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    engine()?.precompile_compatibility_hash().hash(&mut hasher);
-    env!("CARGO_PKG_VERSION").hash(&mut hasher);
-    Some(hasher.finish())
+    static ONCE: OnceLock<Option<u64>> = OnceLock::new();
+    *ONCE.get_or_init(|| {
+        let mut hasher = DefaultHasher::new();
+        engine()?.precompile_compatibility_hash().hash(&mut hasher);
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        Some(hasher.finish())
+    })
 }
 
 fn config() -> Config {
@@ -61,6 +67,6 @@ mod tests {
     #[test]
     fn this_machine_can_have_an_engine() {
         Engine::new(&config()).map(drop).expect("an engine");
-        assert_eq!(fingerprint(), fingerprint());
+        assert!(fingerprint().is_some());
     }
 }

@@ -83,6 +83,11 @@ impl Sandbox {
         self.walls
     }
 
+    /// Returns the process that runs the UI; `None`: it has ended.
+    pub fn process_id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
     /// Says whether more should be sent that can wait: link frames, say. Input need not ask.
     pub fn has_room(&self) -> bool {
         self.pending < ROOM && self.outbox.len() - self.sent < ROOM_BYTES

@@ -49,11 +49,13 @@ pub(crate) fn fits(cluster: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screen::allowed::{self, Text};
 
     #[test]
     fn a_simple_width_is_the_width() {
         for c in (0..=0x2_FFFF).filter_map(char::from_u32) {
             if let Some(simple) = simple_width(c) {
+                assert_eq!(allowed::text(c), Text::Shown, "{:x}", c as u32);
                 assert_eq!(simple, width(c.encode_utf8(&mut [0; 4])), "{:x}", c as u32);
             }
         }

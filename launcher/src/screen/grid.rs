@@ -41,14 +41,17 @@ pub(super) struct Grid {
     full: bool,
     /// Per cell: 0 narrow, n wide, or [`COVERED`].
     spans: Vec<u8>,
-    /// Rows that differ from blank.
+    /// Rows that this frame made differ from blank.
     touched: Vec<bool>,
+    /// Rows that hold more than ASCII.
+    mixed: Vec<bool>,
+    /// Per row: so many leading cells are of this frame. The others are of an earlier one and count as blank; most are
+    /// overwritten before anyone asks, so blanking them all first would be work for nothing.
+    fresh: Vec<u16>,
     /// Rows that hold a wide cell.
     wide: Vec<bool>,
     /// Cells that erasing may still write in this frame.
     budget: usize,
-    /// The cells of printable ASCII, to copy: cheaper than to build one each time.
-    ascii: Vec<Cell>,
     scratch: String,
 }
 
@@ -71,9 +74,10 @@ impl Grid {
             full: false,
             spans: vec![0; cells],
             touched: vec![false; usize::from(rows)],
+            mixed: vec![false; usize::from(rows)],
+            fresh: vec![cols; usize::from(rows)],
             wide: vec![false; usize::from(rows)],
             budget: 0,
-            ascii: (b' '..=b'~').map(ascii_cell).collect(),
             scratch: String::with_capacity(2 * cluster::CELL_BYTES),
         }
     }
@@ -81,7 +85,7 @@ impl Grid {
     /// Makes everything blank and fresh for a frame.
     pub(super) fn start(&mut self) {
         for y in 0..self.rows {
-            self.reset_row(y);
+            self.forget_row(y);
         }
         self.pen = Pen::default();
         self.dropped = Dropped::default();
@@ -94,10 +98,12 @@ impl Grid {
     /// Ends a frame: what is in the buffer now may be drawn.
     pub(super) fn finish(&mut self) {
         self.close();
-        for y in (0..self.rows).filter(|y| self.touched[usize::from(*y)]) {
-            let start = self.index(0, y);
-            let row = &mut self.buffer.content[start..start + usize::from(self.cols)];
-            sweep::sweep_row(row);
+        for y in 0..self.rows {
+            self.freshen(y, self.cols);
+            if self.mixed[usize::from(y)] {
+                let start = self.index(0, y);
+                sweep::sweep_row(&mut self.buffer.content[start..start + usize::from(self.cols)]);
+            }
         }
     }
 
@@ -125,18 +131,14 @@ impl Grid {
     #[inline]
     fn write_ascii(&mut self, run: &[u8]) {
         let start = self.index(self.x, self.y);
-        if self.wide[usize::from(self.y)] {
-            self.uncover(start, run.len());
-        }
-        self.touched[usize::from(self.y)] = true;
+        self.claim(run.len());
         let pen = self.pen;
         let cells = &mut self.buffer.content[start..start + run.len()];
         for (cell, byte) in cells.iter_mut().zip(run) {
-            let mut new = self.ascii[usize::from(byte - b' ')].clone();
-            new.fg = pen.fg;
-            new.bg = pen.bg;
-            new.modifier = pen.modifier;
-            *cell = new;
+            cell.set_char(char::from(*byte));
+            cell.fg = pen.fg;
+            cell.bg = pen.bg;
+            cell.modifier = pen.modifier;
         }
         self.open = Some(start + run.len() - 1);
         self.step(u16::try_from(run.len()).unwrap_or(self.cols));
@@ -149,14 +151,12 @@ impl Grid {
         match c {
             ' '..='~' => self.print_ascii(&[byte as u8]),
             '\0'..='\u{9F}' => self.control(byte as u8),
-            _ => match (cluster::simple_width(c), allowed::text(c)) {
-                (Some(width), Text::Shown) => {
+            _ => match cluster::simple_width(c) {
+                Some(width) => {
                     self.close();
                     self.write(c.encode_utf8(&mut [0; 4]), width);
                 }
-                (None, Text::Shown) => self.put_joining(c),
-                (_, Text::Joiner) => self.hold_joiner(),
-                (_, Text::Dropped) => self.dropped.characters += 1,
+                None => self.put_special(c),
             },
         }
     }
@@ -169,6 +169,14 @@ impl Grid {
             b'\n' | 0x0B | 0x0C => self.go(self.x, self.y.saturating_add(1)),
             b'\r' => self.go(0, self.y),
             _ => self.dropped.controls += 1,
+        }
+    }
+
+    fn put_special(&mut self, c: char) {
+        match allowed::text(c) {
+            Text::Shown => self.put_joining(c),
+            Text::Joiner => self.hold_joiner(),
+            Text::Dropped => self.dropped.characters += 1,
         }
     }
 
@@ -218,7 +226,8 @@ impl Grid {
     }
 
     fn join_as(&mut self, at: usize, joined: &str, own: u16) -> bool {
-        if !cluster::is_one(joined) {
+        // What has no width of its own belongs to the cell before it, whatever else it is.
+        if own > 0 && !cluster::is_one(joined) {
             return false;
         }
         let old = u16::from(self.spans[at].max(1));
@@ -238,10 +247,13 @@ impl Grid {
 
     fn widen(&mut self, at: usize, joined: &str, old: u16, new: u16) {
         if new > old {
-            self.uncover(at + usize::from(old), usize::from(new - old));
+            // The cursor stands right behind the cluster: joining ends with every move.
+            self.wrap = false;
+            self.claim(usize::from(new - old));
             self.cover(at, new);
             self.step(new - old);
         }
+        self.mixed[at / usize::from(self.cols)] = true;
         self.buffer.content[at].set_symbol(joined);
     }
 
@@ -253,18 +265,14 @@ impl Grid {
             return;
         }
         let at = self.index(self.x, self.y);
-        self.touched[usize::from(self.y)] = true;
-        if self.wide[usize::from(self.y)] {
-            self.uncover(at, usize::from(width));
-        }
+        self.claim(usize::from(width));
+        self.mixed[usize::from(self.y)] = true;
         let pen = self.pen;
-        for cell in &mut self.buffer.content[at..at + usize::from(width)] {
-            *cell = Cell::EMPTY;
-            cell.fg = pen.fg;
-            cell.bg = pen.bg;
-            cell.modifier = pen.modifier;
-        }
-        self.buffer.content[at].set_symbol(cluster);
+        let cell = &mut self.buffer.content[at];
+        cell.fg = pen.fg;
+        cell.bg = pen.bg;
+        cell.modifier = pen.modifier;
+        cell.set_symbol(cluster);
         if width > 1 {
             self.cover(at, width);
         }
@@ -297,13 +305,40 @@ impl Grid {
         }
     }
 
+    /// Gets so many cells at the cursor ready to be written, every one of them.
+    #[inline]
+    fn claim(&mut self, count: usize) {
+        let row = usize::from(self.y);
+        if self.wide[row] {
+            self.uncover(self.index(self.x, self.y), count);
+        }
+        self.touched[row] = true;
+        self.freshen(self.y, self.x);
+        let end = self.x + u16::try_from(count).unwrap_or(self.cols);
+        self.fresh[row] = self.fresh[row].max(end);
+    }
+
+    /// Makes the first `to` cells of a row this frame's.
+    #[inline]
+    fn freshen(&mut self, y: u16, to: u16) {
+        let from = self.fresh[usize::from(y)];
+        if from < to {
+            let cells = self.index(from, y)..self.index(to, y);
+            self.buffer.content[cells].iter_mut().for_each(Cell::reset);
+            self.fresh[usize::from(y)] = to;
+        }
+    }
+
     /// Notes a wide cell and what it covers.
     fn cover(&mut self, at: usize, width: u16) {
         let width = u8::try_from(width).unwrap_or(1);
         self.spans[at] = width;
+        let style = self.buffer.content[at].style();
         for offset in 1..width {
-            self.spans[at + usize::from(offset)] = COVERED | offset;
-            self.buffer.content[at + usize::from(offset)].set_symbol(" ");
+            let covered = at + usize::from(offset);
+            self.spans[covered] = COVERED | offset;
+            self.buffer.content[covered].reset();
+            self.buffer.content[covered].set_style(style);
         }
         self.wide[at / usize::from(self.cols)] = true;
     }
@@ -409,13 +444,14 @@ impl Grid {
         };
         self.budget = left;
         if plain && count == usize::from(self.cols) {
-            return self.reset_row(y);
+            return self.forget_row(y);
         }
         let at = self.index(from, y);
         if self.wide[row] {
             self.uncover(at, count);
         }
         self.touched[row] = true;
+        self.freshen(y, to);
         for cell in &mut self.buffer.content[at..at + count] {
             cell.reset();
             cell.bg = self.pen.bg;
@@ -423,18 +459,15 @@ impl Grid {
     }
 
     /// Makes a row blank again, at no cost where it is.
-    fn reset_row(&mut self, y: u16) {
+    fn forget_row(&mut self, y: u16) {
         let row = usize::from(y);
-        if !std::mem::take(&mut self.touched[row]) {
-            return;
+        if std::mem::take(&mut self.touched[row]) {
+            self.fresh[row] = 0;
+            self.mixed[row] = false;
         }
-        let start = self.index(0, y);
-        let end = start + usize::from(self.cols);
-        self.buffer.content[start..end]
-            .iter_mut()
-            .for_each(Cell::reset);
         if std::mem::take(&mut self.wide[row]) {
-            self.spans[start..end].fill(0);
+            let start = self.index(0, y);
+            self.spans[start..start + usize::from(self.cols)].fill(0);
         }
     }
 
@@ -442,10 +475,4 @@ impl Grid {
     fn index(&self, x: u16, y: u16) -> usize {
         usize::from(y) * usize::from(self.cols) + usize::from(x)
     }
-}
-
-fn ascii_cell(byte: u8) -> Cell {
-    let mut cell = Cell::EMPTY;
-    cell.set_char(char::from(byte));
-    cell
 }

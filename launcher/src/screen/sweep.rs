@@ -31,10 +31,15 @@ pub(super) fn sweep_row(row: &mut [Cell]) {
 }
 
 fn clean(symbol: &str, room: usize) -> bool {
+    let mut chars = symbol.chars();
+    if let (Some(c), None) = (chars.next(), chars.next())
+        && let Some(width) = cluster::simple_width(c)
+    {
+        return usize::from(width) <= room;
+    }
     let allowed = |c: char| matches!(allowed::text(c), Text::Shown | Text::Joiner);
     cluster::fits(symbol)
         && symbol.chars().all(allowed)
-        && cluster::is_one(symbol)
         && (1..=room).contains(&usize::from(cluster::width(symbol)))
 }
 
