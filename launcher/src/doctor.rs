@@ -79,13 +79,17 @@ fn print(report: &Report, json: bool) -> Result<(), Failure> {
 
 fn terminal() -> Finding {
     let name = escape::visible_cut(&var("TERM").unwrap_or_default(), 40);
-    let ok = std::io::stdout().is_terminal() && name != "dumb";
+    // The report itself may go into a pipe.
+    let reached = std::io::stdin().is_terminal()
+        || std::io::stdout().is_terminal()
+        || std::io::stderr().is_terminal();
+    let ok = reached && name != "dumb";
     Finding {
         what: "terminal",
         ok,
         found: match ok {
             true => name,
-            false => "output is not a terminal that can place text".to_owned(),
+            false => "there is no terminal that can place text".to_owned(),
         },
         hint: match ok {
             true => String::new(),

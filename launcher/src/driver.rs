@@ -230,6 +230,7 @@ impl Driver {
                 self.handle(input).await
             }
             Done::Edited(asked, outcome) => {
+                terminal::drop_typed();
                 self.come_back();
                 self.handle(Input::Back(terminal::size())).await?;
                 self.handle(Input::Local(LocalDone { asked, outcome }))

@@ -33,7 +33,7 @@ pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
     ];
     let room = usize::from(cols);
     for (left, right) in candidates {
-        if left.width() + 1 + right.width() <= room {
+        if left.width() + 2 + right.width() <= room {
             return (left, right);
         }
     }

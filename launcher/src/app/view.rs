@@ -233,11 +233,24 @@ fn draw_lines(lines: &[String], area: Rect, buffer: &mut Buffer) -> Vec<u16> {
             0 => Style::new().add_modifier(Modifier::BOLD),
             _ => Style::new(),
         };
-        for piece in wrap(line, width) {
+        let line = match index {
+            0 => capital(line),
+            _ => line.clone(),
+        };
+        for piece in wrap(&line, width) {
             y = put(left, y, &piece, area, style, buffer);
         }
     }
     rows
+}
+
+/// Begins a sentence with a capital.
+fn capital(line: &str) -> String {
+    let mut chars = line.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
 }
 
 /// Puts one line where there is room and returns the next row.

@@ -25,11 +25,11 @@ use crate::failure::Failure;
 /// How long bytes that were already on their way are waited for and thrown away before the shell is back.
 const DRAIN: Duration = Duration::from_millis(40);
 
-/// Alternate screen, bracketed paste, focus events, mouse presses and drags; the cursor hidden until something is drawn.
+/// The title kept aside, alternate screen, bracketed paste, focus events, mouse presses and drags; the cursor hidden until something is drawn.
 const ENTER: &str =
-    "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[?2004h\x1b[?1004h\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+    "\x1b[22;2t\x1b[?1049h\x1b[?25l\x1b[2J\x1b[?2004h\x1b[?1004h\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// The same back, from whatever state a half-drawn frame left: end of update, styles, wrapping, cursor.
-const LEAVE: &str = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l";
+const LEAVE: &str = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l\x1b[23;2t";
 /// Tells Ctrl-I from Tab and the like. Asking first would delay the start and its answer could be read as keys;
 /// terminals that do not know it ignore it. The stack belongs to the alternate screen: pushed after entering it,
 /// popped before leaving it.
@@ -176,16 +176,20 @@ pub(crate) fn keyboard() -> io::Result<File> {
     File::open("/dev/tty")
 }
 
+/// Throws away what was typed and not read: keys meant for a program that had the terminal before us.
+pub fn drop_typed() {
+    if let Ok(keyboard) = keyboard() {
+        let _ = tcflush(&keyboard, QueueSelector::IFlush);
+    }
+}
+
 fn drain() {
-    let Ok(keyboard) = keyboard() else {
-        return;
-    };
     let wait = Timespec {
         tv_sec: 0,
         tv_nsec: i64::from(DRAIN.subsec_nanos()),
     };
     let _ = poll(&mut [], Some(&wait));
-    let _ = tcflush(&keyboard, QueueSelector::IFlush);
+    drop_typed();
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Taken>> {
