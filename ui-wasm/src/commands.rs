@@ -81,6 +81,8 @@ impl App {
             C::Read => toggle_reading(screen),
             C::PageUp => screen.transcript.page(-1),
             C::PageDown => screen.transcript.page(1),
+            C::Up => screen.transcript.scroll(-1),
+            C::Down => screen.transcript.scroll(1),
             C::Top => screen.transcript.to_top(),
             C::Bottom => screen.transcript.to_bottom(),
             C::OlderItem => screen.transcript.select_previous(),

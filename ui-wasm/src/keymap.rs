@@ -258,8 +258,10 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Why, "why", X::Question, &["w"], "no, and tell the model why").hint("why"),
         row(C::Back, "back", X::Question, &["esc"], "back to the message"),
 
-        row(C::OlderItem, "older", X::Reading, &["up", "k"], "select the item before").hint("move"),
-        row(C::NewerItem, "newer", X::Reading, &["down", "j"], "select the item after"),
+        row(C::Up, "row-up", X::Reading, &["up", "k"], "scroll up a row").hint("move"),
+        row(C::Down, "row-down", X::Reading, &["down", "j"], "scroll down a row"),
+        row(C::OlderItem, "older", X::Reading, &["p"], "select the tool or thought before").hint("item before"),
+        row(C::NewerItem, "newer", X::Reading, &["n"], "select the tool or thought after").hint("after"),
         row(C::OpenItem, "toggle", X::Reading, &["enter", "space"], "open or fold the selected item").hint("opens"),
         row(C::Top, "top", X::Reading, &["home", "g"], "go to the top").hint("top"),
         row(C::Bottom, "bottom", X::Reading, &["end", "G"], "go to the bottom").hint("bottom"),

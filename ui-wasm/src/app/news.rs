@@ -196,8 +196,13 @@ impl App {
 
     fn created(&mut self, result: Reply) {
         if let Some(created) = read::<replies::Created>(result, &mut self.fx) {
-            self.fx.notice.clear();
-            self.open(created.session, ConversationId::ROOT);
+            // Whoever went on to another session meanwhile is left where they are.
+            if self.open.is_none() {
+                self.open(created.session, ConversationId::ROOT);
+            } else {
+                self.fx
+                    .say(Tone::Done, "the new session is made; Ctrl-P goes there");
+            }
         }
     }
 

@@ -581,6 +581,45 @@ fn a_new_session_is_made_in_the_directory_offered_and_opened() {
 }
 
 #[test]
+fn a_session_that_was_made_late_takes_nobody_out_of_another() {
+    let mut world = World::with(80, 24, talked());
+    world.keys(&["alt-h", "n", "enter"]);
+    let id = world.calls()[0].0;
+    world.keys(&["enter"]);
+    world.text("typing");
+    world.reply(id, json!({"session": "s9"}));
+    assert_eq!(world.draft(), "typing");
+}
+
+#[test]
+fn the_transcript_with_the_focus_scrolls_opens_and_gives_the_focus_back() {
+    let mut state = talked();
+    state.entries.extend((10..60).map(|id| message(id, "line")));
+    let mut world = World::with(80, 24, state);
+    world.wait(16);
+    let following = |world: &mut World| {
+        world
+            .app
+            .screen()
+            .is_some_and(|s| s.transcript.is_following())
+    };
+    let table: &[(&[&str], bool)] = &[
+        (&["backtab", "up"], false),
+        (&["down"], true),
+        (&["g"], false),
+        (&["G"], true),
+        (&["pgup"], false),
+        (&["esc", "esc"], true),
+    ];
+    for (keys, expected) in table {
+        world.keys(keys);
+        assert_eq!(following(&mut world), *expected, "{keys:?}");
+    }
+    world.text("written");
+    assert_eq!(world.draft(), "written");
+}
+
+#[test]
 fn keys_of_the_list_change_the_selected_session() {
     let table: &[(&[&str], &str)] = &[
         (&["p"], "session.pin"),
