@@ -106,6 +106,10 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
 pub(super) fn send(args: &SendArgs) -> Result<(), Failure> {
     let session = session(&args.id)?;
     let mut link = Link::open(&args.data)?;
+    // Whoever sends means it: a worker that failed gets another chance, one that sleeps is woken.
+    let _: replies::Done = link.call(Call::SessionRetry {
+        session: session.clone(),
+    })?;
     let topic = Topic::Conversation {
         session: session.clone(),
         conversation: ConversationId::ROOT,

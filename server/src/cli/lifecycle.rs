@@ -18,7 +18,7 @@ use crate::{
     data::make_private,
     local::{Ask, Status, Tell},
     log,
-    serve::{Config, Running, ServeError},
+    serve::{Config, Hangup, Running, ServeError},
     worker_process::WorkerProgram,
 };
 
@@ -152,7 +152,16 @@ fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
         allow_hosts,
         public_origin,
         worker: WorkerProgram::this()?,
+        hangup: hangup(),
     })
+}
+
+/// With a terminal, SIGHUP says that it is gone; without one, only someone who means it sends that.
+fn hangup() -> Hangup {
+    match std::fs::File::open("/dev/tty") {
+        Ok(_) => Hangup::End,
+        Err(_) => Hangup::Reload,
+    }
 }
 
 /// Returns origin and host of an https address without a path.

@@ -13,7 +13,9 @@ async fn run(data: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .arg("--data")
         .arg(data)
-        .env("NO_COLOR", "1")
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .env("HOME", data.parent().unwrap_or(data))
         .stdin(Stdio::null())
         .output()
         .await
@@ -181,6 +183,60 @@ async fn start_and_stop_leave_nothing_behind() {
     );
     let log = ok(&data, &["logs", "--source", "serve"]).await;
     assert!(log.contains("ended"), "{log}");
+}
+
+#[tokio::test]
+async fn a_conversation_is_held_from_the_shell_alone() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (bundle, work) = (home.path().join("bundle"), home.path().join("work"));
+    world::bundle(&bundle, b"x");
+    std::fs::create_dir(&work).expect("made");
+    std::fs::write(work.join("one-file"), "hello").expect("written");
+    let data = home.path().join("data");
+    let bundle = bundle.to_string_lossy().into_owned();
+    let work = work.to_string_lossy().into_owned();
+    ok(
+        &data,
+        &["start", "--listen", "127.0.0.1:0", "--bundle", &bundle],
+    )
+    .await;
+    let told = fails(&data, &["new", &work, "--model", "no/such"]).await;
+    assert!(told.contains("`no/such` is not configured"), "{told}");
+    let session = ok(&data, &["new", &work, "--model", "practice/practice"]).await;
+    let session = session.trim();
+    let answer = ok(&data, &["send", session, "list the files", "--wait"]).await;
+    assert!(answer.contains("one-file"), "{answer}");
+    let ran = [
+        "send",
+        session,
+        "run echo it-ran > proof",
+        "--wait",
+        "--answer",
+    ];
+    ok(&data, &[&ran[..], &["no"]].concat()).await;
+    assert!(!home.path().join("work/proof").exists(), "it was told no");
+    ok(&data, &[&ran[..], &["yes"]].concat()).await;
+    assert!(home.path().join("work/proof").exists(), "it was told yes");
+    let entries: serde_json::Value =
+        serde_json::from_str(&ok(&data, &["transcript", session, "--json"]).await).expect("JSON");
+    assert_eq!(entries[0]["body"]["text"], "list the files");
+    ok(&data, &["stop"]).await;
+}
+
+#[tokio::test]
+async fn sending_gives_a_failed_session_another_chance() {
+    let world = World::new().await;
+    let data = world.data();
+    let session = ok(&data, &["new", "/"]).await;
+    let trap = data
+        .join("sessions")
+        .join(session.trim())
+        .join("open-fails");
+    std::fs::write(&trap, "").expect("written");
+    let told = fails(&data, &["send", session.trim(), "hello"]).await;
+    assert!(told.contains("no such model"), "{told}");
+    std::fs::remove_file(&trap).expect("removed");
+    ok(&data, &["send", session.trim(), "hello"]).await;
 }
 
 #[tokio::test]

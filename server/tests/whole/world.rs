@@ -14,7 +14,7 @@ use porthole_protocol::{
 };
 use portholed::{
     bundle::BundleSource,
-    serve::{Config, Running, ServeError},
+    serve::{Config, Hangup, Running, ServeError},
     server::Server,
     worker_process::WorkerProgram,
 };
@@ -177,6 +177,7 @@ pub(crate) fn config(home: &Path) -> Config {
                 .to_vec(),
             start_bound: SOON,
         },
+        hangup: Hangup::Reload,
     }
 }
 
