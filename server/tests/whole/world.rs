@@ -73,22 +73,7 @@ impl World {
     }
 
     pub(crate) async fn http(&self, text: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.address).await.expect("connects");
-        stream.write_all(text.as_bytes()).await.expect("writes");
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).await.expect("reads");
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head
-            .split(' ')
-            .nth(1)
-            .and_then(|s| s.parse().ok())
-            .unwrap_or(0);
-        Answer {
-            status,
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
+        http(self.address, text).await
     }
 
     pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
@@ -160,6 +145,25 @@ impl World {
 
     pub(crate) fn data(&self) -> PathBuf {
         self.home.path().join("data")
+    }
+}
+
+pub(crate) async fn http(address: SocketAddr, text: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).await.expect("connects");
+    stream.write_all(text.as_bytes()).await.expect("writes");
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.expect("reads");
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(0);
+    Answer {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
     }
 }
 
