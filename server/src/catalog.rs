@@ -247,16 +247,16 @@ impl Catalog {
             .optional()
     }
 
-    /// Notes that a device connected.
+    /// Notes that a device connected; returns whether there is one.
     ///
     /// # Errors
     /// Where the file fails.
-    pub fn touch_device(&self, id: &str, now_ms: u64) -> rusqlite::Result<()> {
-        self.0.execute(
+    pub fn touch_device(&self, id: &str, now_ms: u64) -> rusqlite::Result<bool> {
+        let touched = self.0.execute(
             "UPDATE devices SET used_ms = ?2 WHERE id = ?1",
             params![id, millis(now_ms)],
         )?;
-        Ok(())
+        Ok(touched > 0)
     }
 
     /// Returns every device, the newest first.

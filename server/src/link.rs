@@ -47,10 +47,6 @@ pub async fn upgrade(
             "use the `porthole` launcher",
         )
     })?;
-    if let Some(device) = &caller.device {
-        let touched = server.catalog().touch_device(&device.id, now_ms());
-        touched.map_err(|_| Failed::internal())?;
-    }
     Ok(upgrade
         .max_message_size(CLIENT_FRAME_BYTES)
         .max_frame_size(CLIENT_FRAME_BYTES)
@@ -59,13 +55,25 @@ pub async fn upgrade(
 
 async fn carry(server: Arc<Server>, caller: Caller, socket: WebSocket) {
     let device = caller.device.map(|device| device.id);
-    let (connection, outlet) = server.connect(caller.who, device);
+    let (connection, outlet) = server.connect(caller.who, device.clone());
+    if device.is_some_and(|device| !still_there(&server, &device)) {
+        return server.disconnect(connection);
+    }
     let (sink, stream) = socket.split();
     tokio::select! {
         () = read(&server, connection, stream) => {}
         () = write(&server, connection, &outlet, sink) => {}
     }
     server.disconnect(connection);
+}
+
+/// A device may have been signed out between its request and its link: before the link is known, nothing closes it.
+fn still_there(server: &Server, device: &str) -> bool {
+    let touched = server.catalog().touch_device(device, now_ms());
+    touched.unwrap_or_else(|error| {
+        tracing::error!("cannot write the catalog: {error}");
+        false
+    })
 }
 
 /// Reads until the peer is gone, breaks the protocol of WebSockets, or is silent for too long.

@@ -8,7 +8,11 @@ use std::{
     sync::Mutex,
 };
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 use crate::data::make_private;
 
@@ -20,7 +24,8 @@ pub fn path(data: &Path) -> PathBuf {
     data.join("log/serve.log")
 }
 
-/// Writes the log of this process to the data folder from here on. `PORTHOLE_LOG` says how much, as in `debug`.
+/// Writes the log of this process to the data folder from here on. `PORTHOLE_LOG` says how
+/// much: `error`, `warn`, `info`, `debug` or `trace`. It speaks of this program alone: at `trace`, libraries write what they carry.
 ///
 /// # Errors
 /// Where the file cannot be made.
@@ -31,11 +36,19 @@ pub fn begin(data: &Path) -> io::Result<()> {
         std::fs::rename(&path, path.with_extension("log.old"))?;
     }
     let file = append(&path)?;
-    let filter = EnvFilter::try_from_env("PORTHOLE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let level = std::env::var("PORTHOLE_LOG")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let level = level.unwrap_or(LevelFilter::INFO);
     let begun = tracing_subscriber::fmt()
         .with_writer(Mutex::new(file))
         .with_ansi(false)
-        .with_env_filter(filter)
+        .finish()
+        .with(
+            Targets::new()
+                .with_default(LevelFilter::WARN)
+                .with_target("portholed", level),
+        )
         .try_init();
     begun.map_err(io::Error::other)
 }

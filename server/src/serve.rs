@@ -16,6 +16,7 @@ use crate::{
     key::{KeyError, ServerKey},
     local::{self, Status},
     server::{Parts, Server},
+    switchboard::Input,
     worker_process::WorkerProgram,
 };
 
@@ -33,6 +34,17 @@ pub struct Config {
     pub public_origin: Option<String>,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// What SIGHUP means.
+    pub hangup: Hangup,
+}
+
+/// What SIGHUP means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hangup {
+    /// The terminal is gone: end.
+    End,
+    /// Read the bundle again.
+    Reload,
 }
 
 /// Why there is no server.
@@ -83,6 +95,7 @@ pub struct Running {
     tcp: TcpListener,
     unix: UnixListener,
     address: SocketAddr,
+    on_hangup: Hangup,
 }
 
 impl Running {
@@ -98,7 +111,7 @@ impl Running {
         let tcp = http::listen(config.listen).await?;
         let address = tcp.local_addr()?;
         let unix = local::listen(folder.path())?;
-        let server = Server::start(Parts {
+        let server = Server::new(Parts {
             data: folder.path().to_owned(),
             catalog,
             key,
@@ -118,6 +131,7 @@ impl Running {
             tcp,
             unix,
             address,
+            on_hangup: config.hangup,
         })
     }
 
@@ -144,14 +158,15 @@ impl Running {
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
         tracing::info!("listening on http://{}", self.address);
+        self.server.handle(Input::Start);
         loop {
             tokio::select! {
                 _ = term.recv() => break,
                 _ = interrupt.recv() => break,
                 () = self.server.until_down() => break,
-                _ = hangup.recv() => match self.server.reload_bundle() {
-                    Ok(()) => tracing::info!("read the bundle again"),
-                    Err(error) => tracing::error!("the bundle stays as it was: {error}"),
+                _ = hangup.recv() => match self.on_hangup {
+                    Hangup::End => break,
+                    Hangup::Reload => reload(&self.server),
                 },
             }
         }
@@ -170,6 +185,13 @@ impl Running {
         self.folder.release();
         tracing::info!("ended");
         Ok(())
+    }
+}
+
+fn reload(server: &Arc<Server>) {
+    match server.reload_bundle() {
+        Ok(()) => tracing::info!("read the bundle again"),
+        Err(error) => tracing::error!("the bundle stays as it was: {error}"),
     }
 }
 

@@ -76,11 +76,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Returns a server that goes on with what was interrupted.
+    /// Returns a server at rest; [`Input::Start`] makes it go on with what was interrupted.
     ///
     /// # Errors
     /// Where the catalog cannot be read.
-    pub fn start(parts: Parts) -> rusqlite::Result<Arc<Self>> {
+    pub fn new(parts: Parts) -> rusqlite::Result<Arc<Self>> {
         let sessions = parts.catalog.sessions()?;
         let board = Switchboard::new(machine_name(), now_ms(), sessions);
         let server = Arc::new(Self {
@@ -101,7 +101,6 @@ impl Server {
             worker_ended: Notify::new(),
             down: watch::Sender::new(false),
         });
-        server.handle(Input::Start);
         Ok(server)
     }
 

@@ -72,6 +72,12 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
             session.unread = false;
             Then::Nothing
         }
+        Call::SessionRetry { .. } if session.archived => {
+            return Err(
+                CallError::new(ErrorCode::Conflict, "this session is archived")
+                    .hint("restore it first"),
+            );
+        }
         Call::SessionRetry { .. } => Then::Retry,
         Call::SessionCreate { .. }
         | Call::Submit { .. }

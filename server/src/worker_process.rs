@@ -268,5 +268,7 @@ async fn tail(mut stderr: ChildStderr) -> String {
     }
     let text = String::from_utf8_lossy(&kept);
     let skip = text.chars().count().saturating_sub(STDERR_CHARS);
-    text.chars().skip(skip).collect()
+    // It is shown to people: nothing in it may steer a terminal.
+    let shown = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
+    text.chars().skip(skip).map(shown).collect()
 }

@@ -1,5 +1,6 @@
 //! Commands about who may: links and devices.
 
+use super::out::{note, say};
 use super::{
     DataArgs, Failure, ListArgs,
     client::{ask, strange},
@@ -12,17 +13,15 @@ pub(super) fn link_owner(data: &DataArgs) -> Result<(), Failure> {
     let Tell::OwnerLink { link, seconds } = ask(data, &Ask::OwnerLink)? else {
         return Err(strange());
     };
-    println!("{link}");
-    eprintln!();
-    eprintln!(
+    say!("{link}");
+    note!("");
+    note!(
         "Whoever uses this link first has everything that you have here. It works once, for {} minutes.",
         seconds / 60
     );
-    eprintln!("Run `porthole` and paste it there.");
+    note!("Run `porthole` and paste it there.");
     if link.starts_with("http://") {
-        eprintln!(
-            "It reaches only this machine; from another one use `ssh -L` to forward the port."
-        );
+        note!("It reaches only this machine; from another one use `ssh -L` to forward the port.");
     }
     Ok(())
 }
@@ -35,10 +34,10 @@ pub(super) fn devices(list: &ListArgs) -> Result<(), Failure> {
         return print_json(&devices);
     }
     if devices.is_empty() {
-        println!("No devices yet; `portholed link owner` makes a link for one.");
+        say!("No devices yet; `portholed link owner` makes a link for one.");
     }
     for device in devices {
-        println!("{}  {}", device.id, one_line(&device.name));
+        say!("{}  {}", device.id, one_line(&device.name));
     }
     Ok(())
 }
@@ -51,6 +50,6 @@ pub(super) fn sign_out(device: String, data: &DataArgs) -> Result<(), Failure> {
         },
     );
     asked.map_err(|failure| failure.hint("`portholed devices` lists them"))?;
-    println!("Signed out {}", one_line(&device));
+    say!("Signed out {}", one_line(&device));
     Ok(())
 }

@@ -1,13 +1,12 @@
 //! Commands about sessions: the same calls and topics that a UI uses, over the server's socket.
 
-use std::io::Write as _;
-
 use porthole_protocol::{
     Answer, Block, Call, ClientFrame, ConversationId, ConversationState, Entry, EntryBody,
     ModelRef, RequestId, SendMode, ServerFrame, SessionId, SessionRow, SessionState, Topic,
     TopicDelta, TopicState, limits::PAGE_ENTRIES, replies,
 };
 
+use super::out::{note, say};
 use super::{
     Failure, ListArgs, NewArgs, SendArgs, YesNo,
     client::{Link, strange},
@@ -37,10 +36,10 @@ pub(super) fn sessions(list: &ListArgs) -> Result<(), Failure> {
         return print_json(&rows);
     }
     if rows.is_empty() {
-        println!("No sessions yet; `portholed new DIR` makes one.");
+        say!("No sessions yet; `portholed new DIR` makes one.");
     }
     for row in &rows {
-        println!(
+        say!(
             "{}  {:9}  {}  ({})",
             row.id,
             state(row),
@@ -69,7 +68,7 @@ pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
         title: args.title.clone(),
         model,
     })?;
-    println!("{}", created.session);
+    say!("{}", created.session);
     Ok(())
 }
 
@@ -89,14 +88,14 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
         } else {
             "  (its key is missing)"
         };
-        println!(
+        say!(
             "{mark} {}  {}  from {}{ready}",
             one_line(&info.model.to_string()),
             one_line(&info.name),
             one_line(&info.source)
         );
     }
-    println!(
+    say!(
         "\n* new sessions get it. More are configured in {}",
         one_line(&models.config_path)
     );
@@ -106,6 +105,10 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
 pub(super) fn send(args: &SendArgs) -> Result<(), Failure> {
     let session = session(&args.id)?;
     let mut link = Link::open(&args.data)?;
+    // Whoever sends means it: a worker that failed gets another chance, one that sleeps is woken.
+    let _: replies::Done = link.call(Call::SessionRetry {
+        session: session.clone(),
+    })?;
     let topic = Topic::Conversation {
         session: session.clone(),
         conversation: ConversationId::ROOT,
@@ -236,7 +239,7 @@ fn answer_questions(
             Some(YesNo::Yes) => Answer::Yes,
             Some(YesNo::No) => Answer::No { why: String::new() },
             None => {
-                eprintln!(
+                note!(
                     "waiting for an answer to: {} {}",
                     one_line(&question.tool),
                     one_line(&question.subject)
@@ -297,7 +300,8 @@ fn state(row: &SessionRow) -> &'static str {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    Ok(writeln!(std::io::stdout(), "{}", plain(text))?)
+    say!("{}", plain(text));
+    Ok(())
 }
 
 fn print_entry(entry: &Entry) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use std::{
 
 use serde::Serialize;
 
+use super::out::say;
 use super::{
     DataArgs, Failure, ListArgs, ServeArgs,
     client::{ask, strange, try_ask},
@@ -18,7 +19,7 @@ use crate::{
     data::make_private,
     local::{Ask, Status, Tell},
     log,
-    serve::{Config, Running, ServeError},
+    serve::{Config, Hangup, Running, ServeError},
     worker_process::WorkerProgram,
 };
 
@@ -49,7 +50,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
 pub(super) fn start(args: &ServeArgs) -> Result<(), Failure> {
     let folder = args.data.folder()?;
     if let Some(Tell::Status(status)) = try_ask(&folder, &Ask::Status)? {
-        println!("Already running at {}", status.address);
+        say!("Already running at {}", status.address);
         return Ok(());
     }
     make_private(&folder.join("log")).map_err(|error| {
@@ -76,9 +77,9 @@ pub(super) fn start(args: &ServeArgs) -> Result<(), Failure> {
         let _ = child.wait();
         return Err(start_failed(&folder, begin));
     };
-    println!("Running at {address}");
-    println!("It goes on when this shell ends; `portholed stop` ends it.");
-    println!("Next: `portholed link owner`");
+    say!("Running at {address}");
+    say!("It goes on when this shell ends; `portholed stop` ends it.");
+    say!("Next: `portholed link owner`");
     Ok(())
 }
 
@@ -95,7 +96,7 @@ pub(super) fn stop(data: &DataArgs) -> Result<(), Failure> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    println!("Stopped");
+    say!("Stopped");
     Ok(())
 }
 
@@ -119,9 +120,9 @@ pub(super) fn install(args: &ServeArgs) -> Result<(), Failure> {
     std::fs::create_dir_all(&folder)?;
     let path = folder.join("portholed.service");
     std::fs::write(&path, unit)?;
-    println!("Wrote {}", path.display());
-    println!("Next: systemctl --user daemon-reload && systemctl --user enable --now portholed");
-    println!("To have it run while you are logged out: loginctl enable-linger");
+    say!("Wrote {}", path.display());
+    say!("Next: systemctl --user daemon-reload && systemctl --user enable --now portholed");
+    say!("To have it run while you are logged out: loginctl enable-linger");
     Ok(())
 }
 
@@ -129,7 +130,7 @@ pub(super) fn install(args: &ServeArgs) -> Result<(), Failure> {
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text =
         serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
-    println!("{text}");
+    say!("{text}");
     Ok(())
 }
 
@@ -152,7 +153,16 @@ fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
         allow_hosts,
         public_origin,
         worker: WorkerProgram::this()?,
+        hangup: hangup(),
     })
+}
+
+/// With a terminal, SIGHUP says that it is gone; without one, only someone who means it sends that.
+fn hangup() -> Hangup {
+    match std::fs::File::open("/dev/tty") {
+        Ok(_) => Hangup::End,
+        Err(_) => Hangup::Reload,
+    }
 }
 
 /// Returns origin and host of an https address without a path.
@@ -232,19 +242,22 @@ fn is_locked(folder: &Path) -> bool {
 
 fn print_status(status: &Status) {
     let counts = &status.counts;
-    println!(
+    say!(
         "running     {} (process {}, version {})",
-        status.address, status.pid, status.version
+        status.address,
+        status.pid,
+        status.version
     );
-    println!("up          {}", duration(status.up_seconds));
-    println!(
+    say!("up          {}", duration(status.up_seconds));
+    say!(
         "sessions    {} ({} archived)",
-        counts.sessions, counts.archived
+        counts.sessions,
+        counts.archived
     );
-    println!("workers     {}", counts.workers);
-    println!("connections {}", counts.connections);
-    println!("ui          {}", super::plain::one_line(&status.bundle));
-    println!("data        {}", status.data);
+    say!("workers     {}", counts.workers);
+    say!("connections {}", counts.connections);
+    say!("ui          {}", super::plain::one_line(&status.bundle));
+    say!("data        {}", status.data);
 }
 
 fn duration(seconds: u64) -> String {

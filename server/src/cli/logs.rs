@@ -2,11 +2,12 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Write as _},
+    io::{self, BufRead as _, BufReader},
     thread,
     time::Duration,
 };
 
+use super::out::say;
 use super::{Failure, LogsArgs, plain::one_line};
 use crate::log;
 
@@ -32,7 +33,7 @@ pub(super) fn logs(args: &LogsArgs) -> Result<(), Failure> {
                 .as_deref()
                 .is_none_or(|source| is_from(&text, source))
             {
-                writeln!(io::stdout(), "{}", one_line(text.trim_end()))?;
+                say!("{}", one_line(text.trim_end()));
             }
             line.clear();
         } else if args.follow {

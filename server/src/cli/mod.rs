@@ -8,6 +8,7 @@ mod follow;
 mod inner;
 mod lifecycle;
 mod logs;
+mod out;
 mod plain;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use porthole_protocol::{
-    Call, ClientFrame, ConversationId, ErrorCode, GuestMode, RequestId, Role, SendMode,
+    Call, CallError, ClientFrame, ConversationId, ErrorCode, GuestMode, RequestId, Role, SendMode,
     ServerFrame, SessionId, SessionState, Topic, Who, decode, limits,
 };
-use porthole_worker::wire::{FromWorker, ToWorker};
+use porthole_worker::wire::{FromWorker, Status, ToWorker};
 
 use super::{Effect, Input, Switchboard};
 use crate::{catalog::Session, outbox::Lane, sessions};
@@ -132,10 +132,12 @@ fn later(effects: &[Effect]) -> Option<u128> {
 }
 
 fn told(effects: &[Effect]) -> Vec<&ToWorker> {
-    let tell = |effect| match effect {
-        &Effect::Tell { ref message, .. } => Some(&**message),
-        _ => None,
-    };
+    fn tell(effect: &Effect) -> Option<&ToWorker> {
+        match effect {
+            Effect::Tell { message, .. } => Some(message),
+            _ => None,
+        }
+    }
     effects.iter().filter_map(tell).collect()
 }
 
@@ -341,4 +343,42 @@ fn nothing_is_started_once_the_server_ends() {
         error(&call(&mut board, 1, 2, submit("b")), 1),
         Some(ErrorCode::Unavailable)
     );
+}
+
+#[test]
+fn a_worker_that_could_not_open_is_made_to_end_and_is_not_started_again() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    watch(&mut board, 1, topic("a"));
+    board.handle(Input::WorkerBorn {
+        session: id("a"),
+        generation: 1,
+    });
+    let error = CallError::new(ErrorCode::Unavailable, "no model").hint("choose one");
+    let effects = said(&mut board, "a", 1, FromWorker::OpenFailed { error });
+    assert_eq!(told(&effects), [&ToWorker::Stop]);
+    let effects = gone(&mut board, "a", 1, 1);
+    assert!(!starts(&effects) && later(&effects).is_none());
+    let state = &board.home().get(&id("a")).expect("there").state;
+    assert!(matches!(state, SessionState::Failed { reason } if reason == "no model (choose one)"));
+}
+
+#[test]
+fn a_retry_does_not_hide_what_a_worker_is_doing() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    watch(&mut board, 1, topic("a"));
+    live(&mut board, "a", 1);
+    let working = SessionState::Working {
+        activity: "thinking".to_owned(),
+    };
+    let status = Status {
+        state: working.clone(),
+        suggested_title: None,
+        updated_ms: 2,
+        answered: false,
+    };
+    said(&mut board, "a", 1, FromWorker::Status(status));
+    assert!(!starts(&board.handle(Input::Retry(id("a")))));
+    assert_eq!(board.home().get(&id("a")).expect("there").state, working);
 }

@@ -9,7 +9,7 @@ use axum::extract::ws::Utf8Bytes;
 use porthole_protocol::{CallError, ErrorCode, ServerFrame, SessionId, SessionState, Topic};
 use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
 
-use super::{Effect, Lane, Switchboard, failed, send};
+use super::{Effect, Lane, Line, Switchboard, failed, send};
 
 /// A worker that lived shorter than this crashed quickly.
 const QUICK: Duration = Duration::from_secs(60);
@@ -327,7 +327,10 @@ impl Switchboard {
 
     pub(super) fn retry(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
         self.workers.entry(session).quick_crashes = 0;
-        self.set_state(session, SessionState::Idle, out);
+        let failed = |line: &Line| matches!(line.state, SessionState::Failed { .. });
+        if self.home.get(session).is_some_and(failed) {
+            self.set_state(session, SessionState::Idle, out);
+        }
         self.want_worker(session, out);
     }
 
@@ -426,7 +429,13 @@ impl Switchboard {
         worker.queue.clear();
         worker.quick_crashes = 0;
         if worker.phase != Phase::Absent {
+            // It ends by itself; being told so bounds how long that may take.
             worker.phase = Phase::Stopping;
+            let message = Box::new(ToWorker::Stop);
+            out.push(Effect::Tell {
+                session: session.clone(),
+                message,
+            });
         }
         let reason = match error.hint.as_str() {
             "" => error.message.clone(),

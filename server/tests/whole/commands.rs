@@ -13,7 +13,10 @@ async fn run(data: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .arg("--data")
         .arg(data)
-        .env("NO_COLOR", "1")
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .env("HOME", data.parent().unwrap_or(data))
+        .env("PORTHOLE_LOG", "trace")
         .stdin(Stdio::null())
         .output()
         .await
@@ -154,6 +157,123 @@ async fn a_session_is_sent_to_and_an_unknown_one_is_named() {
     );
 }
 
+/// Ends the server that a test started, also where the test failed.
+struct Stop<'a>(&'a Path);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        let program = env!("CARGO_BIN_EXE_portholed");
+        let stop = std::process::Command::new(program)
+            .arg("stop")
+            .arg("--data")
+            .arg(self.0)
+            .output();
+        drop(stop);
+    }
+}
+
+#[tokio::test]
+async fn no_token_is_ever_in_the_log_whatever_is_asked_and_however() {
+    let home = tempfile::tempdir().expect("a folder");
+    let bundle = home.path().join("bundle");
+    world::bundle(&bundle, b"x");
+    let data = home.path().join("data");
+    let bundle = bundle.to_string_lossy().into_owned();
+    let started = ok(
+        &data,
+        &["start", "--listen", "127.0.0.1:0", "--bundle", &bundle],
+    )
+    .await;
+    let _stop = Stop(&data);
+    let address = started
+        .lines()
+        .next()
+        .and_then(|line| line.rsplit('/').next())
+        .expect("an address");
+    let link = porthole_door::Link::parse(&ok(&data, &["link", "owner"]).await).expect("a link");
+    let token = &link.token;
+    let canary = &token[4..];
+    let body = format!(r#"{{"token":"{token}","name":"{token}"}}"#);
+    let good = format!(r#"{{"token":"{token}","name":"x"}}"#);
+    let long = token.repeat(1000);
+    let mut cookies = Vec::new();
+    for (line, headers, body) in [
+        (format!("GET /{token} HTTP/1.1"), String::new(), ""),
+        (
+            format!("GET /?x={token} HTTP/1.1"),
+            format!("referer: http://x/{token}\r\n"),
+            "",
+        ),
+        (format!("GET /%zz{token} HTTP/1.1"), String::new(), ""),
+        (format!("GET /{long} HTTP/1.1"), String::new(), ""),
+        (
+            format!("{} /door/redeem HTTP/1.1", &token[..20].to_uppercase()),
+            String::new(),
+            "",
+        ),
+        (
+            "GET /link HTTP/1.1".to_owned(),
+            format!("cookie: porthole-device-1={token}\r\n"),
+            "",
+        ),
+        (
+            "GET /door/admitted HTTP/1.1".to_owned(),
+            format!("cookie: {token}\r\n"),
+            "",
+        ),
+        (
+            "GET / HTTP/1.1".to_owned(),
+            format!("x-forwarded-for: {token}\r\n"),
+            "",
+        ),
+        (
+            "GET / HTTP/1.1".to_owned(),
+            format!("origin: http://{token}\r\n"),
+            "",
+        ),
+        (
+            "POST /door/redeem HTTP/1.1".to_owned(),
+            String::new(),
+            &body,
+        ),
+        (
+            "POST /door/redeem HTTP/1.1".to_owned(),
+            String::new(),
+            &good,
+        ),
+        (
+            "POST /door/redeem HTTP/1.1".to_owned(),
+            String::new(),
+            &good,
+        ),
+    ] {
+        let text = format!(
+            "{line}\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{headers}\r\n{body}",
+            body.len()
+        );
+        let answer = world::http(address.parse().expect("an address"), &text).await;
+        assert!(
+            !answer.body.contains(canary),
+            "nor told back: {}",
+            answer.body
+        );
+        let cookie = answer
+            .head
+            .lines()
+            .find_map(|line| line.split_once("=phd_"));
+        cookies.extend(cookie.map(|(_, value)| value[..43].to_owned()));
+    }
+    assert_eq!(cookies.len(), 1, "redeemed once");
+    let mut read = String::new();
+    for entry in std::fs::read_dir(data.join("log")).expect("a folder") {
+        read += &std::fs::read_to_string(entry.expect("an entry").path()).expect("text");
+    }
+    assert!(read.contains("was let in"), "the log is written: {read}");
+    for secret in [canary, &cookies[0]] {
+        assert!(!read.contains(secret), "{read}");
+    }
+}
+
 #[tokio::test]
 async fn start_and_stop_leave_nothing_behind() {
     let home = tempfile::tempdir().expect("a folder");
@@ -164,6 +284,7 @@ async fn start_and_stop_leave_nothing_behind() {
     let data = home.path().join("d".repeat(60)).join("e".repeat(60));
     let start = ["start", "--listen", "127.0.0.1:0", "--bundle", &bundle];
     let told = ok(&data, &start).await;
+    let _stop = Stop(&data);
     assert!(told.starts_with("Running at http://127.0.0.1:"), "{told}");
     assert!(told.contains("`portholed stop`"), "{told}");
     assert!(
@@ -181,6 +302,60 @@ async fn start_and_stop_leave_nothing_behind() {
     );
     let log = ok(&data, &["logs", "--source", "serve"]).await;
     assert!(log.contains("ended"), "{log}");
+}
+
+#[tokio::test]
+async fn a_conversation_is_held_from_the_shell_alone() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (bundle, work) = (home.path().join("bundle"), home.path().join("work"));
+    world::bundle(&bundle, b"x");
+    std::fs::create_dir(&work).expect("made");
+    std::fs::write(work.join("one-file"), "hello").expect("written");
+    let data = home.path().join("data");
+    let bundle = bundle.to_string_lossy().into_owned();
+    let work = work.to_string_lossy().into_owned();
+    ok(
+        &data,
+        &["start", "--listen", "127.0.0.1:0", "--bundle", &bundle],
+    )
+    .await;
+    let told = fails(&data, &["new", &work, "--model", "no/such"]).await;
+    assert!(told.contains("`no/such` is not configured"), "{told}");
+    let session = ok(&data, &["new", &work, "--model", "practice/practice"]).await;
+    let session = session.trim();
+    let answer = ok(&data, &["send", session, "list the files", "--wait"]).await;
+    assert!(answer.contains("one-file"), "{answer}");
+    let ran = [
+        "send",
+        session,
+        "run echo it-ran > proof",
+        "--wait",
+        "--answer",
+    ];
+    ok(&data, &[&ran[..], &["no"]].concat()).await;
+    assert!(!home.path().join("work/proof").exists(), "it was told no");
+    ok(&data, &[&ran[..], &["yes"]].concat()).await;
+    assert!(home.path().join("work/proof").exists(), "it was told yes");
+    let entries: serde_json::Value =
+        serde_json::from_str(&ok(&data, &["transcript", session, "--json"]).await).expect("JSON");
+    assert_eq!(entries[0]["body"]["text"], "list the files");
+    ok(&data, &["stop"]).await;
+}
+
+#[tokio::test]
+async fn sending_gives_a_failed_session_another_chance() {
+    let world = World::new().await;
+    let data = world.data();
+    let session = ok(&data, &["new", "/"]).await;
+    let trap = data
+        .join("sessions")
+        .join(session.trim())
+        .join("open-fails");
+    std::fs::write(&trap, "").expect("written");
+    let told = fails(&data, &["send", session.trim(), "hello"]).await;
+    assert!(told.contains("no such model"), "{told}");
+    std::fs::remove_file(&trap).expect("removed");
+    ok(&data, &["send", session.trim(), "hello"]).await;
 }
 
 #[tokio::test]

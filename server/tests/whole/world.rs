@@ -14,7 +14,7 @@ use porthole_protocol::{
 };
 use portholed::{
     bundle::BundleSource,
-    serve::{Config, Running, ServeError},
+    serve::{Config, Hangup, Running, ServeError},
     server::Server,
     worker_process::WorkerProgram,
 };
@@ -73,22 +73,7 @@ impl World {
     }
 
     pub(crate) async fn http(&self, text: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.address).await.expect("connects");
-        stream.write_all(text.as_bytes()).await.expect("writes");
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).await.expect("reads");
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head
-            .split(' ')
-            .nth(1)
-            .and_then(|s| s.parse().ok())
-            .unwrap_or(0);
-        Answer {
-            status,
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
+        http(self.address, text).await
     }
 
     pub(crate) async fn get(&self, path: &str, headers: &str) -> Answer {
@@ -163,6 +148,25 @@ impl World {
     }
 }
 
+pub(crate) async fn http(address: SocketAddr, text: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).await.expect("connects");
+    stream.write_all(text.as_bytes()).await.expect("writes");
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.expect("reads");
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(0);
+    Answer {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
+}
+
 pub(crate) fn config(home: &Path) -> Config {
     Config {
         data: home.join("data"),
@@ -177,6 +181,7 @@ pub(crate) fn config(home: &Path) -> Config {
                 .to_vec(),
             start_bound: SOON,
         },
+        hangup: Hangup::Reload,
     }
 }
 
