@@ -19,9 +19,11 @@ impl Conversation {
         if !self.shells.is_empty() {
             out.then(Effect::StopTools);
         }
-        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_stopping()) else {
-            return;
-        };
+        let Some(turn) = &mut self.turn else { return };
+        if turn.is_stopping() {
+            // What came in since the first stop waits too.
+            return self.pause(out);
+        }
         turn.row.stage = TurnStage::Stopping;
         let (id, stage) = (turn.row.id, turn.stage.clone());
         self.pause(out);
