@@ -392,3 +392,5 @@ fn json(reply: impl serde::Serialize) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod walk;

@@ -14,10 +14,10 @@ use porthole_protocol::{ModelInfo, ModelRef, RunId, RunOutput, ToolDetail, ToolO
 use tokio::sync::{mpsc, watch};
 
 use crate::{
+    call::told,
     conversation::{Planned, Rules, ToolStart},
     model::{self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response},
     tool::{self, PlanError, Seen, ToolContext, ToolResult},
-    turn::told,
 };
 
 /// Work that goes on beside the engine.

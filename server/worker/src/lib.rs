@@ -1,8 +1,10 @@
 //! The engine of one session: its store, conversations, turns, models and tools. It knows no HTTP server and no gate.
 
 mod access;
+mod call;
 mod calls;
 mod conversation;
+mod failure;
 mod hands;
 mod link;
 pub mod model;
@@ -14,6 +16,7 @@ mod record;
 mod resume;
 mod session;
 mod shell;
+mod stop;
 mod store;
 mod submission;
 pub mod tool;

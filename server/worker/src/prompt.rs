@@ -10,7 +10,7 @@ use porthole_protocol::{
 use crate::model::{AnswerBlock, PromptItem};
 
 /// Told to the model where a call has no result.
-const NO_RESULT: &str = "Interrupted: this call has no result.";
+pub(crate) const NO_RESULT: &str = "Interrupted: this call has no result.";
 /// Bytes a token takes, roughly, times two.
 const BYTES_PER_TWO_TOKENS: u64 = 7;
 

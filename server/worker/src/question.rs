@@ -7,11 +7,11 @@ use porthole_protocol::{
 };
 
 use crate::{
+    call::{Phase, told},
     conversation::{Conversation, Out, Planned},
     policy,
     record::{QuestionRow, Record},
     tool::ToolEffect,
-    turn::{Phase, told},
 };
 
 /// Settled questions that are remembered.

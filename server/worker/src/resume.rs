@@ -6,12 +6,13 @@ use porthole_protocol::{Block, CallId, EntryBody, ModelInfo, QuestionState, RunI
 use serde_json::Value;
 
 use crate::{
+    call::{Phase, told},
     conversation::{Conversation, Out, Rules},
     prompt::Context,
     record::{CallRow, CallStage, Loaded, QuestionRow},
     shell::LiveShell,
     tool::ToolResult,
-    turn::{LiveTurn, Phase, Stage, told},
+    turn::{LiveTurn, Stage},
 };
 
 /// Told to the model of a call that had started.
@@ -72,7 +73,7 @@ impl Conversation {
         conversation
     }
 
-    fn interrupted_call(&self, row: CallRow, questions: &[QuestionRow]) -> crate::turn::LiveCall {
+    fn interrupted_call(&self, row: CallRow, questions: &[QuestionRow]) -> crate::call::LiveCall {
         let open = questions
             .iter()
             .rfind(|q| q.question.call == row.call && q.question.state == QuestionState::Open);

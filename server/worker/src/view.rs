@@ -7,10 +7,11 @@ use porthole_protocol::{
 };
 
 use crate::{
+    call::{LiveCall, Phase},
     conversation::Conversation,
     record::SubmissionRow,
     shell::LiveShell,
-    turn::{LiveCall, LiveTurn, Phase, Stage},
+    turn::{LiveTurn, Stage},
 };
 
 /// What watchers were last shown, but for entries and the text of the open answer.

@@ -222,7 +222,7 @@ impl World {
 
     pub(crate) fn tool_done(&mut self, call: &str, text: &str) {
         let call = CallId::parse(call).expect("id");
-        let result = crate::turn::told(porthole_protocol::ToolOutcome::Ok, "", text.into());
+        let result = crate::call::told(porthole_protocol::ToolOutcome::Ok, "", text.into());
         self.handle(Input::ToolDone { call, result });
     }
 

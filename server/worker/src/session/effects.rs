@@ -12,6 +12,7 @@ use tokio::{
 
 use super::{ModelTask, RunTask, Session, events::Event, now_ms};
 use crate::{
+    call::told,
     conversation::{Effect, Ticket, ToolStart},
     hands::{Line, Work},
     model::{ModelError, ModelErrorKind, Prompt},
@@ -20,7 +21,6 @@ use crate::{
     record::Record,
     store::StoreError,
     tool::ToolResult,
-    turn::told,
     wire::FromWorker,
 };
 

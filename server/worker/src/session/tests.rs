@@ -69,6 +69,10 @@ async fn four_thousand_pieces_come_in_few_deltas_and_whole() {
         client.watch().await;
         client.submit("r1", "stream").await.expect("taken");
         let whole = script::streamed();
+        client
+            .until("some text", |c| !c.open_text().is_empty())
+            .await;
+        client.watch().await;
         client.until("all text", |c| c.open_text() == whole).await;
         assert!((1..400).contains(&client.grown), "{} deltas", client.grown);
         client.stop("s1").await;

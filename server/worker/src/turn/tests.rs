@@ -4,11 +4,12 @@ use porthole_protocol::{Answer, EntryBody, Policy, QuestionState, SendMode, Tool
 
 use super::*;
 use crate::{
+    call::told,
     conversation::{
         Request,
         tests::{World, failure, response},
     },
-    model::PromptItem,
+    model::{ModelErrorKind, PromptItem},
     record::SubmissionStage,
     view,
 };
@@ -337,7 +338,7 @@ fn stop_waits_for_what_runs_and_keeps_each_calls_own_result() {
     assert!(world.entries().is_empty(), "a second stop adds nothing");
     world.tool_done("c2-2", "B");
     assert!(world.conversation.turn.is_none() && !world.asks_model());
-    assert_eq!(told_to_model(&world), ["A", "B", CANCELLED]);
+    assert_eq!(told_to_model(&world), ["A", "B", crate::stop::CANCELLED]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use porthole_protocol::{ModelInfo, ModelRef, ToolDetail, ToolOutcome};
 use tokio::sync::mpsc;
 
 use crate::{
+    call::told,
     conversation::{
         Rules, ToolStart,
         tests::{failure, model, response, rules},
@@ -13,7 +14,6 @@ use crate::{
     hands::{Line, Work},
     model::{ModelError, ModelErrorKind, Piece, Prompt, PromptItem, Response},
     tool::ToolResult,
-    turn::told,
 };
 
 /// What was asked of models and tools, through all lives of a worker.

@@ -1,0 +1,102 @@
+//! A model request that failed: another try, or one error entry for the input it failed and what had arrived.
+
+use porthole_protocol::EntryBody;
+
+use crate::{
+    conversation::{Conversation, Effect, Out, porthole},
+    model::{AnswerBlock, ModelError, ModelErrorKind, Response},
+    turn::Stage,
+};
+
+impl Conversation {
+    pub(crate) fn model_failed(
+        &mut self,
+        request: u32,
+        error: ModelError,
+        jitter: f64,
+        out: &mut Out,
+    ) {
+        let retry_delay = self.rules.retry_delay;
+        let Some(turn) = self.waiting_for(request) else {
+            return;
+        };
+        if let Some(delay) = retry_delay(&error, turn.tries + 1, jitter) {
+            let wait = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            let at_ms = out.now_ms.saturating_add(wait);
+            turn.stage = Stage::Retry {
+                at_ms,
+                reason: error.message,
+            };
+            // What had arrived stays to be looked at until the next try replaces it.
+            return out.then(Effect::SetRetry { at_ms });
+        }
+        let id = turn.row.id;
+        self.keep_partial(error.partial.as_ref(), out);
+        let (text, hint) = self.failure(error);
+        self.add(
+            porthole(),
+            Some(id),
+            EntryBody::Error { text, hint },
+            None,
+            out,
+        );
+        self.answered = true;
+        self.pause(out);
+        self.end_turn(out);
+    }
+
+    /// Returns a failure in words for a person: what failed, and what to do.
+    fn failure(&self, error: ModelError) -> (String, String) {
+        if error.kind != ModelErrorKind::ContextOverflow {
+            return (error.message, error.hint);
+        }
+        let model = &self.row.model;
+        let tokens = self.context.tokens(0);
+        let window = match self.model.as_ref().and_then(|m| m.context) {
+            Some(window) => format!("its window holds {window} tokens"),
+            None => "its window is smaller".to_owned(),
+        };
+        (
+            format!(
+                "this conversation no longer fits into `{model}`: about {tokens} tokens, and {window} ({})",
+                error.message
+            ),
+            "choose a model with a larger window (`/model`), or go on in a new session".to_owned(),
+        )
+    }
+
+    /// Keeps what had arrived of an answer that will not be finished. Only its text is ever sent to a model again.
+    pub(crate) fn keep_partial(&mut self, partial: &Response, out: &mut Out) {
+        let Some(turn) = &mut self.turn else { return };
+        let (id, open) = (turn.row.id, turn.answer.take().unwrap_or_default());
+        let readable = |b: &AnswerBlock| match b {
+            AnswerBlock::Text { text } | AnswerBlock::Thinking { text, .. } => {
+                !text.trim().is_empty()
+            }
+            AnswerBlock::ToolCall { .. } => false,
+        };
+        let mut blocks: Vec<_> = partial
+            .blocks
+            .iter()
+            .filter(|b| readable(b))
+            .cloned()
+            .collect();
+        if blocks.is_empty() {
+            blocks.push(AnswerBlock::Thinking {
+                text: open.thinking,
+                opaque: None,
+            });
+            blocks.push(AnswerBlock::Text { text: open.text });
+            blocks.retain(readable);
+        }
+        if blocks.is_empty() {
+            return;
+        }
+        let response = Response {
+            blocks,
+            stop: None,
+            usage: partial.usage,
+        };
+        self.add_answer(response, true, id, out);
+    }
+}
