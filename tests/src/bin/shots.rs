@@ -66,6 +66,7 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
         "why is checkout slow?",
     ])?;
     let mut terminal = open(world, &session, (100, 30, Ground::Dark))?;
+    terminal.wait_for("Enter send");
     terminal.send("The retry test fails about once in ten runs. Find out why and fix it.\r");
     terminal.wait_for("needs you");
     for view in VIEWS {
