@@ -8,8 +8,8 @@ pub mod doctor;
 pub mod launch;
 pub mod prompt;
 pub mod servers;
-mod walls;
 pub mod sign_out;
+mod walls;
 
 // The decisions.
 pub mod app;
