@@ -215,7 +215,9 @@ proptest! {
                 continue;
             }
             let symbol = if there.contents().is_empty() { " " } else { there.contents() };
-            prop_assert_eq!(symbol, cell.symbol());
+            // The emulator keeps only so many marks in a cell.
+            let same = symbol == cell.symbol() || symbol.len() > 12 && cell.symbol().starts_with(symbol);
+            prop_assert!(same, "{:?} is not {:?}", symbol, cell.symbol());
             if symbol != " " {
                 let expected = reduce(cell.fg, depth);
                 prop_assert_eq!(there.fgcolor(), as_vt100(expected));

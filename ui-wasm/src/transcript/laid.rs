@@ -118,8 +118,8 @@ impl Segment {
 pub(crate) struct Spot {
     pub(crate) segment: usize,
     pub(crate) line: usize,
-    /// Characters of the segment before this row: the same at every width.
-    pub(crate) before: usize,
+    /// Characters of the segment before this row, the same at every width; `None`: not counted yet.
+    pub(crate) before: Option<usize>,
 }
 
 impl Laid {
@@ -137,26 +137,36 @@ impl Laid {
         })
     }
 
-    /// Returns where a row is.
+    /// Returns where a row is. Its characters are not counted, since every drawing asks.
     pub(crate) fn spot(&self, row: usize) -> Spot {
         let mut line = row;
-        for (at, segment) in self.segments.iter().enumerate() {
-            let height = segment.height();
-            if line < height {
-                let before = segment.rows(0).take(line).map(|row| solid(row.line)).sum();
+        for (segment, rows) in self.segments.iter().map(Segment::height).enumerate() {
+            if line < rows {
                 return Spot {
-                    segment: at,
+                    segment,
                     line,
-                    before,
+                    before: None,
                 };
             }
-            line -= height;
+            line -= rows;
         }
         Spot {
             segment: self.segments.len(),
             line: 0,
-            before: 0,
+            before: None,
         }
+    }
+
+    /// Returns the characters of a spot's segment before its row.
+    pub(crate) fn count_before(&self, spot: Spot) -> Option<usize> {
+        let segment = self.segments.get(spot.segment)?;
+        Some(
+            segment
+                .rows(0)
+                .take(spot.line)
+                .map(|row| solid(row.line))
+                .sum(),
+        )
     }
 
     /// Returns the row of a spot. Where the width is another than then, the row is found by the characters before it.
@@ -170,10 +180,9 @@ impl Laid {
         let Some(segment) = self.segments.get(spot.segment) else {
             return above.saturating_sub(1);
         };
-        let line = if same_width {
-            spot.line
-        } else {
-            line_after(segment, spot.before)
+        let line = match spot.before.filter(|_| !same_width) {
+            Some(before) => line_after(segment, before),
+            None => spot.line,
         };
         above + line.min(segment.height().saturating_sub(1))
     }

@@ -458,7 +458,7 @@ fn find_top(
     settle: bool,
 ) -> RowAt {
     let bottom = scroll::bottom(scene, rows);
-    let Some(held) = anchor.as_ref() else {
+    let Some(held) = anchor.as_mut() else {
         return bottom;
     };
     let at = scene.find(held);
@@ -476,6 +476,10 @@ fn find_top(
     }
     if moved {
         *anchor = scene.anchor(to);
+        // Found once now, while its width is the one it was taken at, it is found at any later.
+        if let Some(held) = anchor {
+            scene.find(held);
+        }
     }
     to
 }

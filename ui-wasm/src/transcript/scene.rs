@@ -130,12 +130,18 @@ impl Scene<'_> {
         })
     }
 
-    /// Returns where the row of an anchor is now.
-    pub(crate) fn find(&mut self, anchor: &Anchor) -> RowAt {
+    /// Returns where the row of an anchor is now. At the width of the anchor its characters are counted,
+    /// so that it is found at other widths too.
+    pub(crate) fn find(&mut self, anchor: &mut Anchor) -> RowAt {
         let (item, exact) = self.find_item(anchor);
         let same_width = anchor.cols == self.builder.cols;
         let row = match self.laid(item) {
-            Some(laid) if exact => laid.row(anchor.spot, same_width),
+            Some(laid) if exact => {
+                if same_width && anchor.spot.before.is_none() {
+                    anchor.spot.before = laid.count_before(anchor.spot);
+                }
+                laid.row(anchor.spot, same_width)
+            }
             _ => 0,
         };
         RowAt { item, row }
