@@ -27,17 +27,6 @@ pub(crate) fn when(at_ms: u64, now_ms: u64, utc_offset_minutes: i16) -> String {
     }
 }
 
-/// Returns a span as "0:07", "12:30" or "1:02:03".
-pub(crate) fn elapsed(from_ms: u64, now_ms: u64) -> String {
-    let seconds = now_ms.saturating_sub(from_ms) / 1000;
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes}:{seconds:02}")
-    }
-}
-
 fn local(ms: u64, utc_offset_minutes: i16) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX / 2) + i64::from(utc_offset_minutes) * 60_000
 }
@@ -74,12 +63,5 @@ mod tests {
         for (at, offset, text) in table {
             assert_eq!(when(at, now, offset), text);
         }
-    }
-
-    #[test]
-    fn a_span_grows_hours_only_when_it_has_them() {
-        assert_eq!(elapsed(1_000, 8_400), "0:07");
-        assert_eq!(elapsed(0, 3_723_000), "1:02:03");
-        assert_eq!(elapsed(9_000, 8_000), "0:00", "a clock that went back");
     }
 }

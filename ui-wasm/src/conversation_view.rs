@@ -1,6 +1,8 @@
 //! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
 
-use porthole_protocol::{Policy, SessionRow, SessionState, Thinking, Turn, TurnPhase};
+use porthole_protocol::{
+    ConversationInfo, Policy, SessionRow, SessionState, Thinking, Turn, TurnPhase,
+};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -122,21 +124,7 @@ fn header(
     let title = row.map_or("", |r| r.title.as_str());
     let first = Rect { height: 1, ..area };
     let info = conversation.state.as_ref().map(|s| &s.info);
-    let model = info.map(|i| {
-        let name = if i.practice {
-            "practice".to_owned()
-        } else {
-            i.model.model.clone()
-        };
-        match i.thinking {
-            Thinking::Off => format!("{name} "),
-            level => format!(
-                "{name} {} thinking {} ",
-                look.glyph(Glyph::Dot),
-                thinking_word(level)
-            ),
-        }
-    });
+    let model = info.map(|i| model_words(i, look));
     let state = state_words(conversation, row, fx);
     let right = match (&state, area.height) {
         (Some(state), 1) => (state.as_str(), theme.warn),
@@ -155,10 +143,7 @@ fn header(
             height: 1,
             ..area
         };
-        let place = info.map(|i| match &i.branch {
-            Some(branch) => format!("{} {} {branch}", i.cwd, look.glyph(Glyph::Dot)),
-            None => i.cwd.clone(),
-        });
+        let place = info.map(|i| place_words(i, look));
         let place = place
             .or_else(|| row.map(|r| r.dir.clone()))
             .unwrap_or_default();
@@ -172,6 +157,29 @@ fn header(
             &[(" ", theme.text), (&place, theme.dim)],
             &[(&words, style)],
         );
+    }
+}
+
+fn model_words(info: &ConversationInfo, look: &Look) -> String {
+    let name = if info.practice {
+        "practice"
+    } else {
+        &info.model.model
+    };
+    match info.thinking {
+        Thinking::Off => format!("{name} "),
+        level => format!(
+            "{name} {} thinking {} ",
+            look.glyph(Glyph::Dot),
+            thinking_word(level)
+        ),
+    }
+}
+
+fn place_words(info: &ConversationInfo, look: &Look) -> String {
+    match &info.branch {
+        Some(branch) => format!("{} {} {branch}", info.cwd, look.glyph(Glyph::Dot)),
+        None => info.cwd.clone(),
     }
 }
 

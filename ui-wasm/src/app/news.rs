@@ -1,6 +1,8 @@
 //! What news of the server does to the screens.
 
-use porthole_protocol::{Call, CallError, ConversationId, Topic, TopicDelta, TopicState, replies};
+use porthole_protocol::{
+    Call, CallError, ConversationId, QuestionId, Topic, TopicDelta, TopicState, replies,
+};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -136,49 +138,20 @@ impl App {
                 session,
                 conversation,
                 ..
-            } => {
-                let withdrawn = read::<replies::Withdrawn>(result, &mut self.fx);
-                if let (Some(withdrawn), Some(screen)) =
-                    (withdrawn, self.screens.get_mut(&(session, conversation)))
-                {
-                    screen.composer.give_back(&withdrawn.text);
-                }
-            }
+            } => self.withdrawn((session, conversation), result),
             Call::AnswerQuestion {
                 session,
                 conversation,
                 question,
                 ..
             } => {
-                let refused = result.is_err();
-                let answered = read::<replies::Answered>(result, &mut self.fx);
-                if let Some(answered) = answered.filter(|a| !a.counted) {
-                    self.fx.say(Tone::Info, answered.message);
-                }
-                if let Some(screen) = self
-                    .screens
-                    .get_mut(&(session, conversation))
-                    .filter(|_| refused)
-                {
-                    screen.question.reopen(question);
-                    let now_ms = self.fx.now_ms;
-                    if let Some(state) = &screen.state {
-                        screen.question.update(&state.questions, now_ms);
-                    }
-                }
+                self.answered((session, conversation), question, result);
             }
             Call::History {
                 session,
                 conversation,
                 ..
-            } => {
-                let history = read::<replies::History>(result, &mut self.fx);
-                if let (Some(history), Some(screen)) =
-                    (history, self.screens.get_mut(&(session, conversation)))
-                {
-                    screen.older(history.entries, history.has_older);
-                }
-            }
+            } => self.history((session, conversation), result),
             Call::OutputRead { session, run, .. } => self.output(&session, &run, result),
             Call::Models {} => self.took_models(result),
             Call::SessionRename { .. }
@@ -191,6 +164,34 @@ impl App {
             | Call::Configure { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
             }
+        }
+    }
+
+    fn withdrawn(&mut self, key: super::Key, result: Reply) {
+        let withdrawn = read::<replies::Withdrawn>(result, &mut self.fx);
+        if let (Some(withdrawn), Some(screen)) = (withdrawn, self.screens.get_mut(&key)) {
+            screen.composer.give_back(&withdrawn.text);
+        }
+    }
+
+    fn answered(&mut self, key: super::Key, question: QuestionId, result: Reply) {
+        let refused = result.is_err();
+        let answered = read::<replies::Answered>(result, &mut self.fx);
+        if let Some(answered) = answered.filter(|a| !a.counted) {
+            self.fx.say(Tone::Info, answered.message);
+        }
+        if let Some(screen) = self.screens.get_mut(&key).filter(|_| refused) {
+            screen.question.reopen(question);
+            if let Some(state) = &screen.state {
+                screen.question.update(&state.questions, self.fx.now_ms);
+            }
+        }
+    }
+
+    fn history(&mut self, key: super::Key, result: Reply) {
+        let history = read::<replies::History>(result, &mut self.fx);
+        if let (Some(history), Some(screen)) = (history, self.screens.get_mut(&key)) {
+            screen.older(history.entries, history.has_older);
         }
     }
 
