@@ -216,7 +216,11 @@ impl Session {
     /// opens, each turn fails with one clear error, and another model can be chosen.
     async fn load(&mut self) -> Result<Conversation, StoreError> {
         let gone = || StoreError::Damaged("its conversation is missing".to_owned());
-        let loaded = self.store.load().await?.ok_or_else(gone)?;
+        let mut loaded = self.store.load().await?.ok_or_else(gone)?;
+        if loaded.updated_ms == 0 {
+            // A new session happened now.
+            loaded.updated_ms = now_ms();
+        }
         let info = self.hands.info(&loaded.row.model);
         let (cwd, rules) = (self.open.dir.clone(), self.hands.rules());
         Ok(Conversation::from_loaded(loaded, info, cwd, rules))
