@@ -188,7 +188,7 @@ calls! {
 
 /// An answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Do it, this time.
     Yes,

@@ -105,7 +105,7 @@ pub struct Turn {
 
 /// What a turn waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum TurnPhase {
     /// The model.
     Model,
@@ -202,7 +202,7 @@ pub struct Question {
 
 /// Whether a question still waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum QuestionState {
     /// It waits.
     Open,
@@ -219,7 +219,7 @@ pub enum QuestionState {
 
 /// One change to a [`ConversationState`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum ConversationDelta {
     /// An entry was committed.
     Entry {

@@ -45,7 +45,7 @@ pub enum AuthorKind {
 
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum EntryBody {
     /// A person's input.
     Message {
@@ -118,7 +118,7 @@ pub enum EntryBody {
 
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Block {
     /// Markdown.
     Text {
@@ -161,7 +161,7 @@ pub enum ToolOutcome {
 
 /// What people can look at of a tool's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum ToolDetail {
     /// Nothing but the text.
     Text,

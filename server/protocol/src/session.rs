@@ -31,7 +31,7 @@ pub struct SessionRow {
 
 /// What a session is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum SessionState {
     /// Nothing; it may have no worker.
     Idle,
@@ -54,7 +54,7 @@ pub enum SessionState {
 
 /// One change to the home list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum SessionsDelta {
     /// A row is new or changed.
     Row {
@@ -94,7 +94,7 @@ pub struct Who {
 
 /// What someone may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Everything.
     Owner,
