@@ -322,7 +322,7 @@ fn copy_and_edit_are_asked_of_the_launcher_and_the_edited_text_is_the_draft() {
 fn what_a_guest_may_not_do_is_not_sent() {
     let mut world = World::with(80, 24, waiting());
     world.frame(json!({"hello": {"protocol": 1, "server": "0.1.0", "machine": "box", "who": {"role":
-        {"kind": "guest", "session": "s1", "mode": "view", "may_approve": false}, "id": "g1", "name": "Mira"}}}));
+        {"guest": {"session": "s1", "mode": "view", "may_approve": false}}, "id": "g1", "name": "Mira"}}}));
     world.asked.clear();
     world.now += 5_000;
     world.text("hi");

@@ -147,7 +147,7 @@ fn a_server_of_another_protocol_is_named_on_the_screen() {
     let mut world = World::with(100, 24, talked());
     world.frame(
         json!({"hello": {"protocol": 99, "server": "9", "machine": "box",
-        "who": {"role": {"kind": "owner"}, "id": "owner", "name": "you"}}}),
+        "who": {"role": "owner", "id": "owner", "name": "you"}}}),
     );
     assert!(world.screen().contains("protocol 99"), "{}", world.screen());
 }

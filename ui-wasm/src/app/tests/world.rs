@@ -84,7 +84,7 @@ impl World {
     pub(super) fn connect(&mut self, epoch: u64) {
         self.send(Event::LinkState(LinkState::Up { epoch }));
         self.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box",
-            "who": {"role": {"kind": "owner"}, "id": "owner", "name": "you"}}}));
+            "who": {"role": "owner", "id": "owner", "name": "you"}}}));
     }
 
     pub(super) fn frame(&mut self, frame: Value) -> Vec<Request> {
