@@ -151,6 +151,7 @@ fn checked_dir(dir: Option<String>) -> Result<String, CallError> {
         Err(error) => Err(CallError::new(
             ErrorCode::NotFound,
             format!("cannot use the directory `{}`: {error}", dir.display()),
-        )),
+        )
+        .hint("name a directory that is there, as an absolute path")),
     }
 }

@@ -148,9 +148,18 @@ fn header(
             .or_else(|| row.map(|r| r.dir.clone()))
             .unwrap_or_default();
         let (words, style) = match state {
-            Some(state) => (format!("{state} "), theme.warn),
+            // What is wrong counts for more than the place: it gets the room it needs, up to all but a few cells.
+            Some(state) => (
+                format!(
+                    "{} ",
+                    text::cut(&state, usize::from(area.width).saturating_sub(6))
+                ),
+                theme.warn,
+            ),
             None => (policy_words(info.map(|i| i.policy)), theme.dim),
         };
+        let room = usize::from(area.width).saturating_sub(text::width(&words) + 3);
+        let place = text::cut(&place, room);
         sides(
             buf,
             second,

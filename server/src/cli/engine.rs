@@ -56,6 +56,7 @@ pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
             "cannot use the directory `{}`: {error}",
             args.dir.display()
         ))
+        .hint("name a directory that is there: `portholed new DIR`")
     })?;
     let model = args.model.as_deref().map(model).transpose()?;
     let mut link = Link::open(&args.data)?;

@@ -338,7 +338,7 @@ async fn a_conversation_is_held_from_the_shell_alone() {
     assert!(home.path().join("work/proof").exists(), "it was told yes");
     let entries: serde_json::Value =
         serde_json::from_str(&ok(&data, &["transcript", session, "--json"]).await).expect("JSON");
-    assert_eq!(entries[0]["body"]["text"], "list the files");
+    assert_eq!(entries[0]["body"]["message"]["text"], "list the files");
     ok(&data, &["stop"]).await;
 }
 

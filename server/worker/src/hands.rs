@@ -156,7 +156,7 @@ impl Hands {
         }
     }
 
-    /// Makes a model request.
+    /// Makes a model request. None is made where the directory to work in is gone: every tool would fail.
     pub(crate) fn request(
         &self,
         model: &ModelRef,
@@ -167,6 +167,10 @@ impl Hands {
             Self::Real(real) => {
                 let inventory = real.inventory.as_ref().ok();
                 match inventory.and_then(|inventory| inventory.resolve(model)) {
+                    _ if !real.cwd.is_dir() => {
+                        let error = no_directory(&real.cwd);
+                        Box::pin(async move { Err(error) })
+                    }
                     Some(model) => Box::pin(async move { model.request(&prompt, &pieces).await }),
                     None => {
                         let error = missing(model, self.complaint());
@@ -253,6 +257,18 @@ impl Hands {
             #[cfg(test)]
             Self::Scripted(_) => {}
         }
+    }
+}
+
+/// Returns the failure of a request in a directory that is not there.
+fn no_directory(cwd: &Path) -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::Provider,
+        message: format!("the directory `{}` is not there any more", cwd.display()),
+        hint: "bring it back and send again, or make a session in another directory".to_owned(),
+        retryable: false,
+        retry_after: None,
+        partial: Box::default(),
     }
 }
 

@@ -33,6 +33,8 @@ const GRACE: Duration = Duration::from_millis(1_500);
 const LEFT_GRACE: Duration = Duration::from_millis(500);
 /// How long the runtime waits for what blocks in it.
 const BLOCKING_GRACE: Duration = Duration::from_millis(500);
+/// How long a worker waits for the one before it, whose server died, to leave the store.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a worker ended other than by being told to.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +72,7 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
             return Err(RunError::NotOpened);
         }
     };
-    let store = match Store::open(&open.folder) {
+    let store = match Store::open(&open.folder, LOCK_PATIENCE) {
         Ok(store) => store,
         Err(error) => return Err(refuse(writer, error.to_call_error()).await),
     };

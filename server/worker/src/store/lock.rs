@@ -4,9 +4,14 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{Read, Write},
     path::Path,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::StoreError;
+
+/// How long between two tries.
+const STEP: Duration = Duration::from_millis(20);
 
 /// Holds the lock while it lives.
 pub(super) struct Lock {
@@ -14,8 +19,9 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a folder, by its real path, so that a link to it is no way around.
-    pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
+    /// Takes the lock of a folder, by its real path, so that a link to it is no way around. Blocks while another
+    /// process holds it, but for no longer than `patience`: a worker whose server died takes a moment to leave.
+    pub(super) fn take(folder: &Path, patience: Duration) -> Result<Self, StoreError> {
         let path = folder.canonicalize()?.join("lock");
         let mut file = OpenOptions::new()
             .read(true)
@@ -23,10 +29,14 @@ impl Lock {
             .create(true)
             .truncate(false)
             .open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(holder(&mut file))),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
+        let end = Instant::now() + patience;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(STEP),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(holder(&mut file))),
+                Err(TryLockError::Error(error)) => return Err(error.into()),
+            }
         }
         file.set_len(0)?;
         writeln!(file, "{}", std::process::id())?;

@@ -5,7 +5,7 @@ mod read;
 mod schema;
 mod write;
 
-use std::{path::Path, sync::mpsc, thread};
+use std::{path::Path, sync::mpsc, thread, time::Duration};
 
 use porthole_protocol::{CallError, ErrorCode};
 use rusqlite::Connection;
@@ -103,13 +103,13 @@ pub(crate) enum CrashPoint {
 }
 
 impl Store {
-    /// Opens or makes the store in a session's folder. Blocks.
+    /// Opens or makes the store in a session's folder. Blocks, and waits for so long for another process to leave it.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(folder: &Path, patience: Duration) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder)?;
-        let lock = Lock::take(folder)?;
+        let lock = Lock::take(folder, patience)?;
         let mut connection = schema::open(&folder.join("session.db"))?;
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = thread::Builder::new()

@@ -43,7 +43,7 @@ fn ids(page: &Page) -> Vec<u64> {
 async fn what_was_committed_is_there_after_opening_again() {
     let dir = folder();
     let row = crate::conversation::tests::loaded().row;
-    let mut store = Store::open(dir.path()).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
     assert_eq!(store.load().await, Ok(None));
     let records = vec![
         Record::Conversation(row.clone()),
@@ -52,7 +52,7 @@ async fn what_was_committed_is_there_after_opening_again() {
     ];
     store.commit(records).await.expect("commits");
     drop(store);
-    let store = Store::open(dir.path()).expect("opens");
+    let store = Store::open(dir.path(), Duration::ZERO).expect("opens");
     let loaded = store.load().await.expect("loads").expect("is there");
     assert_eq!(loaded.row, row);
     assert_eq!(loaded.counters, Counters::after(1, 0, 0, 0));
@@ -64,7 +64,7 @@ async fn what_was_committed_is_there_after_opening_again() {
 #[tokio::test]
 async fn an_entry_is_never_rewritten_and_a_batch_is_written_whole_or_not_at_all() {
     let dir = folder();
-    let mut store = Store::open(dir.path()).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
     store
         .commit(vec![entry(1, "first")])
         .await
@@ -86,7 +86,7 @@ async fn an_entry_is_never_rewritten_and_a_batch_is_written_whole_or_not_at_all(
 #[tokio::test]
 async fn pages_are_bounded_by_entries_and_by_bytes_but_hold_one_at_least() {
     let dir = folder();
-    let mut store = Store::open(dir.path()).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
     let big = "x".repeat(limits::PAGE_BYTES);
     let records = (1..=250)
         .map(|id| entry(id, "a"))
@@ -116,20 +116,22 @@ async fn a_second_opener_is_told_who_has_it_also_by_another_path() {
     let (real, link) = (dir.path().join("real"), dir.path().join("link"));
     std::fs::create_dir(&real).expect("folder");
     std::os::unix::fs::symlink(&real, &link).expect("link");
-    let store = Store::open(&real).expect("opens");
-    let error = Store::open(&link).map(drop).expect_err("refused");
+    let store = Store::open(&real, Duration::ZERO).expect("opens");
+    let error = Store::open(&link, Duration::ZERO)
+        .map(drop)
+        .expect_err("refused");
     assert_eq!(
         error,
         StoreError::InUse(format!(" (pid {})", std::process::id()))
     );
     drop(store);
-    assert!(Store::open(&link).is_ok());
+    assert!(Store::open(&link, Duration::ZERO).is_ok());
 }
 
 #[tokio::test]
 async fn a_full_disk_is_told_as_such_and_leaves_nothing_behind() {
     let dir = folder();
-    let mut store = Store::open(dir.path()).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
     store.commit(vec![entry(1, "a")]).await.expect("commits");
     store.limit_pages(1).await;
     let error = store
@@ -148,7 +150,7 @@ async fn a_full_disk_is_told_as_such_and_leaves_nothing_behind() {
 #[test]
 fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
     let dir = folder();
-    drop(Store::open(dir.path()).expect("opens"));
+    drop(Store::open(dir.path(), Duration::ZERO).expect("opens"));
     let file = dir.path().join("session.db");
     let connection = Connection::open(&file).expect("opens");
     connection
@@ -156,7 +158,7 @@ fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
         .expect("sets");
     drop(connection);
     assert_eq!(
-        Store::open(dir.path()).map(drop),
+        Store::open(dir.path(), Duration::ZERO).map(drop),
         Err(StoreError::Newer(99))
     );
     std::fs::write(
@@ -164,7 +166,7 @@ fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
         "no database at all, however long this text may be, it is none".repeat(99),
     )
     .expect("writes");
-    let damaged = Store::open(dir.path()).map(drop);
+    let damaged = Store::open(dir.path(), Duration::ZERO).map(drop);
     assert!(
         matches!(damaged, Err(StoreError::Damaged(_))),
         "{damaged:?}"
@@ -174,7 +176,7 @@ fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
 #[tokio::test]
 async fn the_log_is_cut_at_rest() {
     let dir = folder();
-    let mut store = Store::open(dir.path()).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
     for id in 1..50 {
         store
             .commit(vec![entry(id, &"x".repeat(10_000))])

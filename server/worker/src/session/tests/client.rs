@@ -1,6 +1,6 @@
 //! The server's end of a worker, and a client behind it that applies what it is shown.
 
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use porthole_protocol::{
     Answer, Block, Call, CallError, ConversationDelta, ConversationId, ConversationState, Entry,
@@ -81,13 +81,13 @@ impl Client {
         script: &Arc<Script>,
         crash: Option<CrashPoint>,
     ) -> Self {
-        let mut store = Store::open(folder).expect("opens");
+        let mut store = Store::open(folder, Duration::ZERO).expect("opens");
         store.crash = crash;
         Self::with(store, folder, script)
     }
 
     pub(super) async fn start_full(folder: &Path, script: &Arc<Script>, pages: u32) -> Self {
-        let store = Store::open(folder).expect("opens");
+        let store = Store::open(folder, Duration::ZERO).expect("opens");
         store.limit_pages(pages).await;
         Self::with(store, folder, script)
     }
