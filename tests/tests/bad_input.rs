@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
     process::Output,
 };
@@ -183,8 +183,9 @@ fn a_server_that_is_none_is_told_apart() {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            let mut asked = [0; 4096];
-            stream.read(&mut asked).ok();
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let asked = lines.take_while(|line| !line.is_empty()).count();
+            assert!(asked > 0);
             stream
                 .write_all(
                     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello",
