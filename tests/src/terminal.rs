@@ -138,6 +138,19 @@ impl Terminal {
         Ok(())
     }
 
+    /// Waits until nothing was written for so long. For pictures and measures; tests wait for conditions.
+    pub fn settle(&self, quiet: Duration) {
+        let mut state = self.shared.lock();
+        loop {
+            let before = state.bytes.len();
+            let waited = self.shared.changed.wait_timeout(state, quiet);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if state.bytes.len() == before {
+                return;
+            }
+        }
+    }
+
     /// Returns what `read` makes of the terminal now.
     pub fn look<T>(&self, read: impl FnOnce(&State) -> T) -> T {
         read(&self.shared.lock())

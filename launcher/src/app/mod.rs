@@ -33,7 +33,8 @@ use page::Page;
 use random::Random;
 use ui::Ui;
 
-/// The shortest time between two frames; the first change after rest does not wait.
+/// The shortest time between two frames. The first change after rest does not wait, nor does the first frame after a key:
+/// it is the echo that a person feels.
 const FRAME_GAP: Duration = Duration::from_micros(8_333);
 /// How long feedback stands on the trust line.
 const FEEDBACK: Duration = Duration::from_secs(4);
@@ -232,6 +233,8 @@ pub struct App {
     dirty: bool,
     drawn: Option<Instant>,
     draw_armed: bool,
+    /// A key was pressed and no frame was drawn since.
+    echo_due: bool,
     random: Random,
     out: Vec<Effect>,
 }
@@ -260,6 +263,7 @@ impl App {
             dirty: true,
             drawn: None,
             draw_armed: false,
+            echo_due: false,
             random: Random::new(seed),
             out: Vec::new(),
         }
@@ -284,6 +288,7 @@ impl App {
 
     /// Takes one input and returns what is to be done.
     pub fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        self.echo_due |= matches!(input, Input::Terminal(TerminalEvent::Key { .. }));
         match input {
             Input::Terminal(event) => self.terminal(event, now),
             Input::Resized(size) => self.resized(size, now),
@@ -472,17 +477,19 @@ impl App {
 
     /// Draws now where the last frame is long enough ago, else when it will be.
     fn pace(&mut self, now: Instant) {
-        if !self.dirty || self.away || self.draw_armed {
+        let is_echo = self.echo_due && self.undrawn.is_some();
+        if !self.dirty || self.away || (self.draw_armed && !is_echo) {
             return;
         }
         let next = self.drawn.and_then(|drawn| drawn.checked_add(FRAME_GAP));
-        match next.filter(|next| *next > now) {
+        match next.filter(|next| *next > now && !is_echo) {
             Some(next) => {
                 self.draw_armed = true;
                 self.out.push(Effect::Alarm(Alarm::Draw, Some(next)));
             }
             None => {
                 self.dirty = false;
+                self.echo_due = false;
                 self.drawn = Some(now);
                 self.out.push(Effect::Draw);
                 if let Some(title) = self.title.take() {

@@ -156,6 +156,18 @@ fn the_first_change_is_drawn_at_once_and_the_next_is_spaced() {
 }
 
 #[test]
+fn the_echo_of_a_key_does_not_wait_and_one_key_buys_one_frame() {
+    let mut world = World::new();
+    world.wait(100).frame("a");
+    world.wait(1).key(KeyCode::Char('x'));
+    world.frame("b");
+    assert!(world.did(&Effect::Draw));
+    assert!(world.screen().starts_with('b'));
+    world.wait(1).frame("c");
+    assert!(!world.did(&Effect::Draw));
+}
+
+#[test]
 fn at_rest_nothing_is_asked_for() {
     let mut world = World::new();
     world.wait(100).give(Input::Alarm(Alarm::Draw));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use portable_pty::CommandBuilder;
 use serde::Serialize;
 
-use crate::{Terminal, World};
+use crate::{Terminal, World, terminal::State};
 
 /// The size of the terminal in every measure.
 pub const SIZE: (u16, u16) = (120, 40);
@@ -78,16 +78,23 @@ pub fn bare(world: &World) -> anyhow::Result<Terminal> {
     Terminal::start(command, SIZE.0, SIZE.1)
 }
 
-/// Returns how long each of `count` keys took from the press to a changed screen.
-pub fn key_times(terminal: &mut Terminal, count: usize) -> Vec<f64> {
+/// Returns how long each of `count` keys took from the press to a changed screen. A letter comes and goes in turn, so
+/// that the screen stays the same size; `shows` tells whether it is there.
+pub fn key_times(
+    terminal: &mut Terminal,
+    count: usize,
+    shows: impl Fn(&State) -> bool,
+) -> Vec<f64> {
     let mut times = Vec::with_capacity(count);
-    for _ in 0..count {
-        let before = terminal.look(|state| state.text().matches('k').count());
+    for at in 0..count {
+        let (key, there) = if at % 2 == 0 {
+            ("7", true)
+        } else {
+            ("\x7f", false)
+        };
         let pressed = Instant::now();
-        terminal.send("k");
-        terminal.wait_until("the key on the screen", |state| {
-            state.text().matches('k').count() > before
-        });
+        terminal.send(key);
+        terminal.wait_until("the key on the screen", |state| shows(state) == there);
         times.push(milliseconds(pressed.elapsed()));
     }
     times

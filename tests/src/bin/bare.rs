@@ -21,6 +21,7 @@ fn main() -> std::io::Result<()> {
         {
             match key.code {
                 KeyCode::Esc => break,
+                KeyCode::Backspace => drop(draft.pop()),
                 KeyCode::Char(letter) => draft.push(letter),
                 _ => {}
             }

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::Context;
@@ -117,6 +118,7 @@ fn save(
         Ground::Dark => format!("{scene}-{cols}x{rows}-dark.svg"),
         Ground::Light => format!("{scene}-{cols}x{rows}-light.svg"),
     };
+    terminal.settle(Duration::from_millis(400));
     let svg = terminal.look(|state| picture::svg(state.parser.screen(), ground));
     fs::write(folder.join(&name), svg).with_context(|| format!("cannot write `{name}`"))?;
     println!("{name}");
