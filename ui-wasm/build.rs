@@ -1,6 +1,7 @@
 //! Reads the theme files when the UI is built and writes them as Rust tables, so that the bundle carries no TOML reader.
 //! A colour or attribute that is none stops the build here; a role that is missing or unknown stops the compiler.
 #![expect(
+    clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "a build reads and writes files; only the bundle must not"
 )]
