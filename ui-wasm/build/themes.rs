@@ -1,17 +1,13 @@
-//! Reads the theme files when the UI is built and writes them as Rust tables, so that the bundle carries no TOML reader.
+//! The theme files as Rust tables, so that the bundle carries no TOML reader.
 //! A colour or attribute that is none stops the build here; a role that is missing or unknown stops the compiler.
-#![expect(
-    clippy::disallowed_macros,
-    clippy::disallowed_methods,
-    reason = "a build reads and writes files; only the bundle must not"
-)]
 
-use std::{env, error::Error, fmt::Write as _, fs, path::Path};
+use std::{error::Error, fmt::Write as _, fs, path::Path};
 
 /// The themes in the order in which they are offered.
 const THEMES: [&str; 4] = ["dark", "light", "contrast", "sixteen"];
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// Writes `themes.rs` into `out`.
+pub(crate) fn write(out: &Path) -> Result<(), Box<dyn Error>> {
     let folder = Path::new("../themes");
     let mut tables = String::from("&[\n");
     for name in THEMES {
@@ -23,8 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(tables, "({name:?}, {table}),")?;
     }
     tables.push(']');
-    let out = env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?;
-    fs::write(Path::new(&out).join("themes.rs"), tables)?;
+    fs::write(out.join("themes.rs"), tables)?;
     Ok(())
 }
 
