@@ -238,6 +238,9 @@ impl App {
             help.view(area, buf, &self.look);
             cursor = None;
         }
+        if !self.look.unicode {
+            crate::text::put_stand_ins(buf, area);
+        }
         cursor
     }
 

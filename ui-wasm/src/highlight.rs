@@ -12,10 +12,10 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 use crate::theme::Theme;
 
+/// The grammars, with patterns that are cheap to compile (`build/grammars.rs`).
+const GRAMMARS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/grammars.bin"));
 /// Bytes of code that one frame works through.
 const FRAME_BYTES: usize = 2 << 10;
-/// Bytes of a language in the frame that sees it first: its patterns are compiled then, which takes the most time.
-const FIRST_BYTES: usize = 200;
 /// Larger blocks stay plain.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 /// Longer lines stay plain: they are data, and cost the most.
@@ -67,6 +67,12 @@ const ALIASES: &[(&str, &str)] = &[
     ("golang", "go"),
     ("python3", "py"),
     ("node", "js"),
+    // The grammar of TypeScript takes a whole call for its first line.
+    ("ts", "js"),
+    ("mts", "js"),
+    ("cts", "js"),
+    ("tsx", "js"),
+    ("typescript", "js"),
     ("docker", "dockerfile"),
     ("make", "makefile"),
     ("patch", "diff"),
@@ -230,11 +236,15 @@ impl Highlighter {
             Some(state) => state,
             None => grammar.first(lang)?,
         };
-        if self.warm.insert(lang.to_owned()) {
-            self.left = self.left.min(FIRST_BYTES);
-        }
         self.left = self.left.saturating_sub(line.len() + 20);
-        Some(grammar.line(state, line))
+        let scopes = grammar.seen.len();
+        let known = grammar.line(state, line);
+        let first = self.warm.insert(lang.to_owned());
+        if first || grammar.seen.len() > scopes {
+            // Scopes of which none was seen before mean patterns that were compiled just now, which takes the most time.
+            self.left = 0;
+        }
+        Some(known)
     }
 
     fn recall(&mut self, key: u64) -> Option<Known> {
@@ -269,6 +279,8 @@ fn token(lang: &str) -> Option<String> {
     (!matches!(
         end,
         "" | "text" | "txt" | "plain" | "plaintext" | "output" | "log"
+        // One line of these can take longer to compile than a call may.
+        | "md" | "markdown" | "php" | "scala" | "sql"
     ))
     .then(|| end.to_owned())
 }
@@ -286,7 +298,7 @@ impl Grammar {
             .filter_map(|(name, role)| Some((Scope::new(name).ok()?, *role)))
             .collect();
         Self {
-            set: two_face::syntax::extra_newlines(),
+            set: syntect::dumps::from_uncompressed_data(GRAMMARS).unwrap_or_default(),
             scopes,
             seen: HashMap::new(),
         }
@@ -396,7 +408,10 @@ mod tests {
             "b */ fn wait(base: u32) -> String { \"x\".repeat(41) }",
         ];
         let (parts, frames) = all(&mut Highlighter::default(), "rust,ignore", &lines);
-        assert_eq!(frames, 2, "one to unpack, one to work");
+        assert_eq!(
+            frames, 3,
+            "one to unpack, one for each line with something new"
+        );
         let second = parts[1].as_ref().expect("coloured");
         for (word, role) in [
             ("b */", Role::Comment),

@@ -257,9 +257,39 @@ pub(crate) fn float(buf: &mut Buffer, area: Rect, title: &str, look: &Look) -> R
 }
 
 fn preset(preferences: &str) -> Preset {
-    let table: toml::Table = preferences.parse().unwrap_or_default();
-    match table.get("keys").and_then(toml::Value::as_str) {
+    match preference(preferences, "keys") {
         Some("emacs") => Preset::Emacs,
         _ => Preset::Standard,
+    }
+}
+
+/// Returns a text of the preferences' top table. They come as TOML, written by the launcher: one key a line. What needs
+/// more than a line is no preference of this UI, and a TOML reader is large.
+fn preference<'a>(preferences: &'a str, key: &str) -> Option<&'a str> {
+    let top = preferences
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with('['));
+    let (_, value) = top
+        .filter_map(|line| line.split_once('='))
+        .find(|(name, _)| name.trim() == key)?;
+    let value = value.trim();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    value[1..].split_once(quote).map(|(text, _)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preference_is_found_in_what_the_launcher_writes() {
+        let written = "a = 1\nkeys = \"emacs\"\n\n[inner]\nkeys = \"other\"\n";
+        assert_eq!(preset(written), Preset::Emacs);
+        assert_eq!(preset("# none\nkeys='emacs' # mine\n"), Preset::Emacs);
+        let inner = "a = 1\n\n[inner]\nkeys = \"emacs\"\n";
+        for other in [inner, "", "keys = emacs", "keys = \"vi\"", "keys"] {
+            assert_eq!(preset(other), Preset::Standard, "{other}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use porthole_bridge::LinkState;
 use porthole_protocol::{
     Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, Topic, TopicDelta,
-    TopicState, Who, decode, encode, limits,
+    TopicState, Who, encode, limits,
 };
 use serde_json::value::RawValue;
 
@@ -152,7 +152,7 @@ impl Server {
     pub(crate) fn frame(&mut self, bytes: &[u8]) {
         let frame = std::str::from_utf8(bytes)
             .ok()
-            .and_then(|text| decode::<ServerFrame>(text, limits::SERVER_FRAME_BYTES).ok());
+            .and_then(|text| ServerFrame::decode(text, limits::SERVER_FRAME_BYTES).ok());
         match frame {
             Some(frame) => self.take(frame),
             None => self.news.push_back(News::Fault(

@@ -1,13 +1,14 @@
 //! What a UI leaves to its successor: drafts, places, and changing calls that nobody has answered yet.
-//! It is versioned JSON; one that cannot be read is as good as none.
+//! It is versioned postcard, for nobody but a UI of the same kind; one that cannot be read is as good as none.
 
 use porthole_bridge::limits;
-use porthole_protocol::{Call, ConversationId, SessionId};
+use porthole_protocol::{Call, ConversationId, PlainCall, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::{editor::Draft, transcript::TranscriptPlace};
 
-const VERSION: u32 = 1;
+/// Counted up with every change of what is saved: the bytes do not say what they are.
+const VERSION: u32 = 2;
 
 /// The state that outlives a UI.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +17,7 @@ pub(crate) struct Snapshot {
     /// The conversations someone wrote or read in, the newest last.
     pub(crate) screens: Vec<SavedScreen>,
     /// Changing calls without a reply, in their order; they go again under the same request ids.
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<SavedCall>,
     /// The session selected in the list.
     pub(crate) selected: Option<SessionId>,
     /// The directory offered for a new session.
@@ -26,6 +27,10 @@ pub(crate) struct Snapshot {
     /// The theme that was chosen.
     pub(crate) theme: String,
 }
+
+/// A call in the bytes of a snapshot, which do not say what they are.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SavedCall(#[serde(with = "PlainCall")] pub(crate) Call);
 
 /// What is kept of one conversation's screen.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -45,7 +50,7 @@ impl Snapshot {
     pub(crate) fn encode(mut self) -> Vec<u8> {
         self.version = VERSION;
         loop {
-            match serde_json::to_vec(&self) {
+            match postcard::to_stdvec(&self) {
                 Ok(bytes) if bytes.len() <= limits::SNAPSHOT_BYTES => return bytes,
                 Ok(_) if !self.screens.is_empty() => drop(self.screens.remove(0)),
                 Ok(_) if !self.calls.is_empty() => drop(self.calls.pop()),
@@ -56,13 +61,21 @@ impl Snapshot {
 
     /// Returns the snapshot in `bytes`, where it is one of this version.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let snapshot: Self = serde_json::from_slice(bytes).ok()?;
-        (snapshot.version == VERSION).then_some(snapshot)
+        let (version, _) = postcard::take_from_bytes::<u32>(bytes).ok()?;
+        if version != VERSION {
+            return None;
+        }
+        match postcard::take_from_bytes(bytes) {
+            Ok((snapshot, [])) => Some(snapshot),
+            _ => None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use porthole_protocol::{RequestId, SendMode};
+
     use super::*;
     use crate::transcript::Transcript;
 
@@ -90,6 +103,57 @@ mod tests {
         let kept = Snapshot::decode(&bytes).expect("decodes");
         let lengths: Vec<usize> = kept.screens.iter().map(|s| s.draft.text.len()).collect();
         assert_eq!(lengths, [500_000, 10]);
+    }
+
+    fn full() -> Snapshot {
+        let session = SessionId::parse("s1").expect("an id");
+        let request = RequestId::parse("r1").expect("an id");
+        Snapshot {
+            version: VERSION,
+            screens: vec![screen(2)],
+            calls: [
+                Call::SessionCreate {
+                    request: request.clone(),
+                    dir: Some("/a".into()),
+                    title: None,
+                    model: None,
+                },
+                Call::Submit {
+                    session: session.clone(),
+                    conversation: ConversationId::ROOT,
+                    request,
+                    mode: SendMode::FollowUp,
+                    text: "go on".into(),
+                },
+                Call::Models {},
+            ]
+            .map(SavedCall)
+            .into(),
+            selected: Some(session),
+            last_dir: "/b".into(),
+            archived_shown: true,
+            theme: "dark".into(),
+        }
+    }
+
+    #[test]
+    fn what_was_saved_comes_back() {
+        assert_eq!(Snapshot::decode(&full().encode()), Some(full()));
+    }
+
+    #[test]
+    fn a_version_is_one_shape_of_bytes() {
+        let bytes = full().encode();
+        let text: String = bytes
+            .iter()
+            .flat_map(|b| b.escape_ascii())
+            .map(char::from)
+            .collect();
+        insta::assert_snapshot!(text, "where this changes, `VERSION` counts up", @r"\x02\x01\x02s1\x01\x02xx\x00\x00\x00\x00\x03\x00\x02r1\x01\x02/a\x00\x00\x07\x02s1\x01\x02r1\x00\x05go on\x0f\x01\x02s1\x02/b\x01\x04dark");
+        for end in 0..bytes.len() {
+            assert_eq!(Snapshot::decode(&bytes[..end]), None);
+        }
+        assert_eq!(Snapshot::decode(b"{\"version\":1}"), None);
     }
 
     proptest::proptest! {

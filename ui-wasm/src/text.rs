@@ -404,6 +404,13 @@ const STAND_INS: &[(&str, &str)] = &[
     ("•", "-"),
     ("−", "-"),
     ("–", "-"),
+    ("—", "-"),
+    ("→", ">"),
+    ("←", "<"),
+    ("“", "\""),
+    ("”", "\""),
+    ("‘", "'"),
+    ("’", "'"),
     ("│", "|"),
     ("─", "-"),
     ("┼", "+"),
@@ -424,11 +431,25 @@ const STAND_INS: &[(&str, &str)] = &[
 pub fn put_stand_ins(buf: &mut Buffer, area: Rect) {
     for position in area.intersection(buf.area).positions() {
         if let Some(cell) = buf.cell_mut(position)
-            && let Some((_, ascii)) = STAND_INS.iter().find(|(glyph, _)| *glyph == cell.symbol())
+            && let Some(ascii) = ascii_for(cell.symbol())
         {
             cell.set_symbol(ascii);
         }
     }
+}
+
+fn ascii_for(symbol: &str) -> Option<&'static str> {
+    if symbol.is_ascii() {
+        return None;
+    }
+    // The pictures of control characters, by which `visible` shows them.
+    if ("\u{2400}".."\u{2440}").contains(&symbol) {
+        return Some("?");
+    }
+    STAND_INS
+        .iter()
+        .find(|(glyph, _)| *glyph == symbol)
+        .map(|(_, ascii)| *ascii)
 }
 
 #[cfg(test)]

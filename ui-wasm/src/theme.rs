@@ -1,20 +1,13 @@
-//! Themes: one style for each role, read from embedded TOML and reduced to the colours a terminal has.
-//! It knows nothing of what plays a role where.
-
-use std::collections::BTreeMap;
+//! Themes: one style for each role, from the files in `themes/` and reduced to the colours a terminal has.
+//! The files are read when the UI is built (`build.rs`). It knows nothing of what plays a role where.
 
 use porthole_bridge::{Background, ColorDepth};
 use ratatui_core::style::{Color, Modifier, Style};
-use serde::Deserialize;
 
 use crate::frame;
 
-const FILES: &[(&str, &str)] = &[
-    ("dark", include_str!("../../themes/dark.toml")),
-    ("light", include_str!("../../themes/light.toml")),
-    ("contrast", include_str!("../../themes/contrast.toml")),
-    ("sixteen", include_str!("../../themes/sixteen.toml")),
-];
+/// The themes by name, in the order in which they are offered.
+const FILES: &[(&str, ThemeFile)] = include!(concat!(env!("OUT_DIR"), "/themes.rs"));
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident),* $(,)?) => {
@@ -22,9 +15,8 @@ macro_rules! roles {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Theme { $($(#[$doc])* pub $role: Style,)* }
 
-        #[derive(Debug, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct RoleTable { $($role: StyleText,)* }
+        #[derive(Debug)]
+        struct RoleTable { $($role: RoleStyle,)* }
 
         impl Theme {
             /// Returns every role with its style, in the order of this file.
@@ -34,8 +26,8 @@ macro_rules! roles {
         }
 
         impl RoleTable {
-            fn resolve(&self, look: &Look<'_>) -> Result<Theme, ThemeError> {
-                Ok(Theme { $($role: look.style(&self.$role)?,)* })
+            fn resolve(&self, depth: ColorDepth) -> Theme {
+                Theme { $($role: self.$role.resolve(depth),)* }
             }
         }
     };
@@ -98,102 +90,37 @@ roles! {
     number,
 }
 
-/// Why a theme file is none.
-#[derive(Debug, thiserror::Error)]
-enum ThemeError {
-    #[error("{0}")]
-    Toml(#[from] toml::de::Error),
-    #[error("`{0}` is neither a colour nor a name in the palette")]
-    Color(String),
-    #[error("`{0}` is no text attribute")]
-    Attribute(String),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A theme as its file has it.
+#[derive(Debug)]
 struct ThemeFile {
     /// The background that the colours were chosen for; checked for contrast, never painted.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "only the contrast test reads it")
     )]
-    background: String,
-    palette: BTreeMap<String, String>,
+    background: Color,
     roles: RoleTable,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StyleText {
-    fg: Option<String>,
-    bg: Option<String>,
-    #[serde(default)]
-    attributes: Vec<String>,
+#[derive(Debug)]
+struct RoleStyle {
+    fg: Option<Color>,
+    bg: Option<Color>,
+    attributes: Modifier,
     /// Attributes that take the place of colour where there is none.
-    #[serde(default)]
-    colourless: Vec<String>,
+    colourless: Modifier,
 }
 
-/// What a style text is read with.
-struct Look<'a> {
-    palette: &'a BTreeMap<String, String>,
-    depth: ColorDepth,
-}
-
-impl Look<'_> {
-    fn style(&self, text: &StyleText) -> Result<Style, ThemeError> {
-        let mut style = Style::new();
-        style.fg = self.color(text.fg.as_deref())?;
-        style.bg = self.color(text.bg.as_deref())?;
-        for name in &text.attributes {
-            style = style.add_modifier(attribute(name)?);
+impl RoleStyle {
+    fn resolve(&self, depth: ColorDepth) -> Style {
+        let mut style = Style::new().add_modifier(self.attributes);
+        if depth == ColorDepth::None {
+            return style.add_modifier(self.colourless);
         }
-        if self.depth == ColorDepth::None {
-            for name in &text.colourless {
-                style = style.add_modifier(attribute(name)?);
-            }
-        }
-        Ok(style)
+        style.fg = self.fg.map(|color| frame::reduce(color, depth));
+        style.bg = self.bg.map(|color| frame::reduce(color, depth));
+        style
     }
-
-    fn color(&self, name: Option<&str>) -> Result<Option<Color>, ThemeError> {
-        let Some(name) = name else { return Ok(None) };
-        let name = self.palette.get(name).map_or(name, String::as_str);
-        let color = parse_color(name).ok_or_else(|| ThemeError::Color(name.to_owned()))?;
-        Ok((self.depth != ColorDepth::None).then(|| frame::reduce(color, self.depth)))
-    }
-}
-
-fn parse_color(text: &str) -> Option<Color> {
-    if let Some(hex) = text.strip_prefix('#') {
-        let value = u32::from_str_radix(hex, 16)
-            .ok()
-            .filter(|_| hex.len() == 6)?;
-        return Some(Color::from_u32(value));
-    }
-    Some(match text {
-        "default" => Color::Reset,
-        "black" => Color::Black,
-        "red" => Color::Red,
-        "green" => Color::Green,
-        "yellow" => Color::Yellow,
-        "blue" => Color::Blue,
-        "magenta" => Color::Magenta,
-        "cyan" => Color::Cyan,
-        "white" => Color::White,
-        _ => return None,
-    })
-}
-
-fn attribute(name: &str) -> Result<Modifier, ThemeError> {
-    Ok(match name {
-        "bold" => Modifier::BOLD,
-        "dim" => Modifier::DIM,
-        "italic" => Modifier::ITALIC,
-        "underline" => Modifier::UNDERLINED,
-        "reverse" => Modifier::REVERSED,
-        _ => return Err(ThemeError::Attribute(name.to_owned())),
-    })
 }
 
 impl Theme {
@@ -214,21 +141,13 @@ impl Theme {
         FILES
             .iter()
             .find(|(n, _)| *n == name)
-            .and_then(|(_, text)| Self::read(text, depth).ok())
+            .map(|(_, file)| file.roles.resolve(depth))
             .unwrap_or_default()
     }
 
     /// Returns the names that can be chosen.
     pub fn names() -> Vec<&'static str> {
         FILES.iter().map(|(name, _)| *name).collect()
-    }
-
-    fn read(text: &str, depth: ColorDepth) -> Result<Self, ThemeError> {
-        let file: ThemeFile = toml::from_str(text)?;
-        file.roles.resolve(&Look {
-            palette: &file.palette,
-            depth,
-        })
     }
 }
 
@@ -257,27 +176,24 @@ mod tests {
     }
 
     #[test]
-    fn every_theme_file_is_a_theme_at_every_depth() {
-        for (name, text) in FILES {
-            for depth in [
-                ColorDepth::None,
-                ColorDepth::Sixteen,
-                ColorDepth::Indexed,
-                ColorDepth::True,
-            ] {
-                if let Err(error) = Theme::read(text, depth) {
-                    panic!("{name}: {error}");
-                }
-            }
-        }
+    fn every_theme_file_can_be_chosen() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../themes");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .expect("the folder is there")
+            .map(|entry| entry.expect("an entry").path())
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
+        let mut names = Theme::names();
+        files.sort();
+        names.sort_unstable();
+        assert_eq!(files, names);
     }
 
     #[test]
     fn every_role_can_be_read_on_the_background_its_theme_was_made_for() {
-        for (name, text) in FILES.iter().filter(|(name, _)| *name != "sixteen") {
-            let file: ThemeFile = toml::from_str(text).expect("a theme");
-            let background = parse_color(&file.background).expect("a colour");
-            let theme = Theme::read(text, ColorDepth::True).expect("a theme");
+        for (name, file) in FILES.iter().filter(|(name, _)| *name != "sixteen") {
+            let background = file.background;
+            let theme = file.roles.resolve(ColorDepth::True);
             let ink = match theme.text.fg {
                 Some(Color::Rgb(r, g, b)) => Color::Rgb(r, g, b),
                 _ if luminance(background) < 0.2 => Color::Rgb(0xd8, 0xdc, 0xe4),

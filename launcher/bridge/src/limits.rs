@@ -34,6 +34,9 @@ pub const POST_BYTES_PER_CALL: usize = 4 << 20;
 pub const COLS: u16 = 500;
 /// Highest screen a UI is told of, in rows.
 pub const ROWS: u16 = 200;
+/// Largest screen a UI is told of, in cells: as many as fit into a frame as plain ASCII text, a move of the cursor
+/// before each row included. The width counts first.
+pub const CELLS: u32 = 60_000;
 
 /// Linear memory of a UI.
 pub const LINEAR_MEMORY: usize = 96 << 20;

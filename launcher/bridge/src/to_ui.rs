@@ -76,7 +76,7 @@ pub struct Start {
     pub origin: String,
 }
 
-/// A size in cells.
+/// A size in cells, at most [`crate::limits::CELLS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
     /// Columns, at most [`crate::limits::COLS`].

@@ -503,9 +503,12 @@ impl App {
 
 /// The UI's area: all rows but the launcher's last, within the bridge's limits and never nothing.
 pub(crate) fn ui_size(size: Size) -> Size {
+    let cols = size.cols.clamp(1, limits::COLS);
+    let most = u16::try_from(limits::CELLS / u32::from(cols)).unwrap_or(u16::MAX);
+    let most = most.clamp(1, limits::ROWS);
     Size {
-        cols: size.cols.clamp(1, limits::COLS),
-        rows: size.rows.saturating_sub(1).clamp(1, limits::ROWS),
+        cols,
+        rows: size.rows.saturating_sub(1).clamp(1, most),
     }
 }
 

@@ -564,3 +564,21 @@ fn a_ui_draws_neither_the_last_row_nor_over_a_dialog() {
     world.frame("\x1b[24;1HSPOOF\x1b[99;1HSPOOF");
     assert_eq!(world.last_row(), row);
 }
+
+#[test]
+fn a_ui_is_told_of_as_many_cells_as_plain_text_fits_into_a_frame() {
+    for ((cols, rows), told) in [
+        ((80, 24), (80, 23)),
+        ((300, 201), (300, 200)),
+        ((500, 200), (500, 120)),
+        ((9_999, 9_999), (500, 120)),
+        ((301, 300), (301, 199)),
+        ((1, 1), (1, 1)),
+        ((0, 0), (1, 1)),
+    ] {
+        let size = ui_size(Size { cols, rows });
+        assert_eq!((size.cols, size.rows), told, "{cols}x{rows}");
+        let cells = u32::from(size.cols) * u32::from(size.rows);
+        assert!(cells <= porthole_bridge::limits::CELLS);
+    }
+}

@@ -16,6 +16,14 @@ macro_rules! calls {
             $($(#[$doc])* #[serde(rename = $wire)] $name { $($(#[$fdoc])* $field: $ty),* },)*
         }
 
+        /// [`Call`] for formats that do not describe themselves, which its form on the wire needs; for `serde(with)`.
+        #[derive(Serialize, Deserialize)]
+        #[serde(remote = "Call")]
+        #[expect(missing_docs, reason = "each is the call of that name")]
+        pub enum PlainCall {
+            $($name { $($field: $ty),* },)*
+        }
+
         /// A call without its parameters: the row of the permission table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Method {

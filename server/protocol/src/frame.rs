@@ -161,6 +161,16 @@ pub fn decode<T: DeserializeOwned>(text: &str, limit: usize) -> Result<T, FrameE
     serde_json::from_str(text).map_err(|_| FrameError::Malformed)
 }
 
+impl ServerFrame {
+    /// Returns the frame in `text`: [`decode`], compiled once and in this crate, which a small bundle likes.
+    ///
+    /// # Errors
+    /// As [`decode`].
+    pub fn decode(text: &str, limit: usize) -> Result<Self, FrameError> {
+        decode(text, limit)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ pub mod limits;
 mod model;
 mod session;
 
-pub use call::{Answer, Call, CallError, ErrorCode, Method, replies};
+pub use call::{Answer, Call, CallError, ErrorCode, Method, PlainCall, replies};
 pub use conversation::{
     ConversationDelta, ConversationInfo, ConversationState, OpenAnswer, Question, QuestionState,
     RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn, TurnPhase,

@@ -8,7 +8,7 @@ use crate::{
     conversation::{Conversation, Outgoing},
     ids::Ids,
     look::Look,
-    snapshot::{SavedScreen, Snapshot},
+    snapshot::{SavedCall, SavedScreen, Snapshot},
     transcript::Transcript,
 };
 
@@ -48,7 +48,7 @@ impl App {
         if !snapshot.theme.is_empty() {
             self.look.choose_theme(&snapshot.theme);
         }
-        for call in snapshot.calls {
+        for SavedCall(call) in snapshot.calls {
             self.show_outgoing(&call);
             self.fx.call(call);
         }
@@ -105,7 +105,13 @@ impl App {
         };
         let snapshot = Snapshot {
             screens: self.visited.iter().filter_map(saved).collect(),
-            calls: self.fx.server.unanswered(),
+            calls: self
+                .fx
+                .server
+                .unanswered()
+                .into_iter()
+                .map(SavedCall)
+                .collect(),
             selected: self.home.selected.clone(),
             last_dir: self.home.last_dir.clone(),
             archived_shown: self.home.archived_shown,

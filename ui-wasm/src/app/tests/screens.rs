@@ -131,15 +131,15 @@ fn the_first_minute_with_the_stand_in() {
       fix the flaky retry test                             practice · thinking low
       ~/src/shop · main                                                 asks first
 
-       Welcome. This session works in ~/src/shop on box.
+      Welcome. This session works in ~/src/shop on box.
 
-       No model is configured, so you are talking to `practice`: a built-in
-       stand-in that follows fixed rules and runs real tools.
-       Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write models.toml (/models
-       shows where), to talk to a model.
+      No model is configured, so you are talking to `practice`: a built-in
+      stand-in that follows fixed rules and runs real tools.
+      Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write models.toml (/models
+      shows where), to talk to a model.
 
-       Try:  list the files · read README.md · run ls -la · make a file called
-       hello.txt
+      Try:  list the files · read README.md · run ls -la
+            make a file called hello.txt
 
 
 
@@ -406,12 +406,12 @@ fn without_the_glyphs_every_sign_has_a_stand_in() {
       Porthole  box                                      / search   n new   ? help
 
       box - ~/src/shop
-      > ! fix the flaky retry test        needs you: run git push origin…    22:09
+      > ! fix the flaky retry test        needs you: run git push origin~    22:09
         ~ port the importer to streams    running cargo test                 22:08
         o why is checkout slow?           answered                        *  21:40
 
       box - ~/src/site
-        x upgrade the build               failed: the model refused the …      Mon
+        x upgrade the build               failed: the model refused the ~      Mon
 
       archived 1 >
 
@@ -422,4 +422,41 @@ fn without_the_glyphs_every_sign_has_a_stand_in() {
       Up/Down move - Enter open - n new - / search - p pin - r rename - e archive
     no cursor
     "#);
+}
+
+/// Returns the characters of a screen that an ASCII terminal cannot show.
+fn not_ascii(world: &mut World) -> String {
+    world.screen().chars().filter(|c| !c.is_ascii()).collect()
+}
+
+#[test]
+fn no_screen_shows_anything_but_ascii_where_the_glyphs_are_missing() {
+    for (cols, rows) in [(100, 40), (50, 12)] {
+        for state in [empty(), talked(), waiting(), working()] {
+            for keys in [
+                &[][..],
+                &["f1"],
+                &["ctrl-k"],
+                &["ctrl-o"],
+                &["/"],
+                &["x", "enter"],
+                &["alt-q"],
+                &["pgup"],
+                &["esc"],
+            ] {
+                let mut start = start(cols, rows);
+                start.unicode = false;
+                let mut world = World::begin(start);
+                world.connect(1);
+                world.sessions(rows_of_home());
+                world.snapshot(&state);
+                world.keys(keys);
+                assert_eq!(not_ascii(&mut world), "", "{keys:?}\n{}", world.screen());
+                world.send(porthole_bridge::Event::LinkState(
+                    porthole_bridge::LinkState::Down { retry_in_ms: 500 },
+                ));
+                assert_eq!(not_ascii(&mut world), "", "{keys:?}\n{}", world.screen());
+            }
+        }
+    }
 }
