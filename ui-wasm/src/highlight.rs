@@ -23,6 +23,9 @@ const LINE_BYTES: usize = 600;
 /// Lines kept in each of the two generations of the cache.
 const GENERATION: usize = 3_000;
 
+/// Languages whose compiled patterns are kept at once.
+const WARM_LANGUAGES: usize = 4;
+
 /// What a part of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
@@ -76,6 +79,40 @@ const ALIASES: &[(&str, &str)] = &[
     ("docker", "dockerfile"),
     ("make", "makefile"),
     ("patch", "diff"),
+];
+
+/// Languages whose grammars compile their patterns in pieces small enough for one call. The others stay plain: one line of
+/// HTML, Markdown, PHP or Ruby may take longer than a call has.
+const COLOURED: &[&str] = &[
+    "rs",
+    "rust",
+    "py",
+    "python",
+    "sh",
+    "bash",
+    "zsh",
+    "json",
+    "toml",
+    "yaml",
+    "yml",
+    "c",
+    "h",
+    "cc",
+    "cpp",
+    "cxx",
+    "hpp",
+    "c++",
+    "go",
+    "java",
+    "js",
+    "mjs",
+    "cjs",
+    "jsx",
+    "javascript",
+    "css",
+    "diff",
+    "dockerfile",
+    "ini",
 ];
 
 /// Scopes by what they are to a reader; the innermost known scope counts.
@@ -230,6 +267,14 @@ impl Highlighter {
             self.behind = true;
             return None;
         }
+        if !self.warm.contains(lang) && self.warm.len() >= WARM_LANGUAGES {
+            // Compiled patterns take the most memory of all; they go, and the lines that were worked through stay.
+            self.grammar = None;
+            self.warm.clear();
+            self.behind = true;
+            self.left = 0;
+            return None;
+        }
         let state = self.recall(before).map(|known| known.after);
         let grammar = self.grammar.as_mut()?;
         let state = match state {
@@ -276,13 +321,7 @@ fn token(lang: &str) -> Option<String> {
         .iter()
         .find(|(from, _)| *from == end)
         .map_or(end.as_str(), |(_, to)| to);
-    (!matches!(
-        end,
-        "" | "text" | "txt" | "plain" | "plaintext" | "output" | "log"
-        // One line of these can take longer to compile than a call may.
-        | "md" | "markdown" | "php" | "scala" | "sql"
-    ))
-    .then(|| end.to_owned())
+    COLOURED.contains(&end).then(|| end.to_owned())
 }
 
 struct Grammar {
