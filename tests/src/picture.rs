@@ -45,11 +45,7 @@ pub fn svg(screen: &vt100::Screen, ground: Ground) -> String {
         ground.background()
     );
     for row in 0..rows {
-        for col in 0..cols {
-            if let Some(cell) = screen.cell(row, col) {
-                draw(&mut out, cell, row, col, ground);
-            }
-        }
+        draw_row(&mut out, screen, row, cols, ground);
     }
     if !screen.hide_cursor() {
         let (row, col) = screen.cursor_position();
@@ -70,41 +66,100 @@ fn corner(row: u16, col: u16) -> (f32, f32) {
     )
 }
 
-fn draw(out: &mut String, cell: &vt100::Cell, row: u16, col: u16, ground: Ground) {
-    let mut fg = color(cell.fgcolor()).unwrap_or_else(|| ground.foreground().to_owned());
-    let mut bg = color(cell.bgcolor());
-    if cell.inverse() {
-        let swapped = bg.unwrap_or_else(|| ground.background().to_owned());
-        bg = Some(std::mem::replace(&mut fg, swapped));
-    }
-    let (x, y) = corner(row, col);
-    let cells = cell.contents().width().max(1) as f32;
-    if let Some(bg) = bg {
-        let width = cells * CELL_WIDTH + 0.4;
-        let height = CELL_HEIGHT + 0.4;
-        out.push_str(&format!("<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{bg}\"/>\n"
-        ));
-    }
-    if !cell.contents().trim().is_empty() {
-        text(out, cell, x, y + BASELINE, &fg);
+/// Cells beside each other that look alike.
+struct Run {
+    col: u16,
+    cells: u16,
+    text: String,
+    look: Look,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Look {
+    fg: String,
+    bg: Option<String>,
+    attributes: String,
+}
+
+impl Look {
+    fn of(cell: &vt100::Cell, ground: Ground) -> Self {
+        let mut fg = color(cell.fgcolor()).unwrap_or_else(|| ground.foreground().to_owned());
+        let mut bg = color(cell.bgcolor());
+        if cell.inverse() {
+            let swapped = bg.unwrap_or_else(|| ground.background().to_owned());
+            bg = Some(std::mem::replace(&mut fg, swapped));
+        }
+        let attributes = [
+            (cell.bold(), " font-weight=\"bold\""),
+            (cell.italic(), " font-style=\"italic\""),
+            (cell.underline(), " text-decoration=\"underline\""),
+            (cell.dim(), " opacity=\"0.6\""),
+        ];
+        let attributes = attributes
+            .into_iter()
+            .filter(|(on, _)| *on)
+            .map(|(_, a)| a)
+            .collect();
+        Self { fg, bg, attributes }
     }
 }
 
-fn text(out: &mut String, cell: &vt100::Cell, x: f32, y: f32, fg: &str) {
-    let mut style = String::new();
-    for (on, attribute) in [
-        (cell.bold(), " font-weight=\"bold\""),
-        (cell.italic(), " font-style=\"italic\""),
-        (cell.underline(), " text-decoration=\"underline\""),
-        (cell.dim(), " opacity=\"0.6\""),
-    ] {
-        if on {
-            style.push_str(attribute);
+fn draw_row(out: &mut String, screen: &vt100::Screen, row: u16, cols: u16, ground: Ground) {
+    let mut run: Option<Run> = None;
+    for col in 0..cols {
+        let Some(cell) = screen
+            .cell(row, col)
+            .filter(|cell| !cell.is_wide_continuation())
+        else {
+            continue;
+        };
+        let look = Look::of(cell, ground);
+        let text = if cell.has_contents() {
+            cell.contents()
+        } else {
+            " "
+        };
+        let cells = u16::try_from(text.width().max(1)).unwrap_or(1);
+        match &mut run {
+            // Only plain letters are sure to be as wide in a picture as on a screen.
+            Some(open) if open.look == look && text.is_ascii() && open.text.is_ascii() => {
+                open.text.push_str(text);
+                open.cells += cells;
+            }
+            _ => {
+                let next = Run {
+                    col,
+                    cells,
+                    text: text.to_owned(),
+                    look,
+                };
+                if let Some(done) = run.replace(next) {
+                    draw(out, &done, row);
+                }
+            }
         }
     }
-    let escaped = cell.contents().replace('&', "&amp;").replace('<', "&lt;");
+    if let Some(done) = run {
+        draw(out, &done, row);
+    }
+}
+
+fn draw(out: &mut String, run: &Run, row: u16) {
+    let (x, y) = corner(row, run.col);
+    let width = f32::from(run.cells) * CELL_WIDTH;
+    if let Some(bg) = &run.look.bg {
+        let (wide, high) = (width + 0.4, CELL_HEIGHT + 0.4);
+        out.push_str(&format!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" fill=\"{bg}\"/>\n"
+        ));
+    }
+    if run.text.trim().is_empty() {
+        return;
+    }
+    let escaped = run.text.replace('&', "&amp;").replace('<', "&lt;");
+    let (y, fg, attributes) = (y + BASELINE, &run.look.fg, &run.look.attributes);
     out.push_str(&format!(
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{fg}\"{style}>{escaped}</text>\n"
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{width:.1}\" xml:space=\"preserve\" fill=\"{fg}\"{attributes}>{escaped}</text>\n"
     ));
 }
 

@@ -23,8 +23,22 @@ pub(crate) fn target() -> PathBuf {
 
 /// Runs cargo in the workspace with its output on the terminal.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: &[S]) -> anyhow::Result<()> {
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Command::new(program).args(arguments).current_dir(root()))
+    run(command().args(arguments))
+}
+
+/// Returns cargo as a person would start it: what the cargo that runs us told us of our own package is left out, since
+/// build scripts that look at it would run again.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    for (name, _) in env::vars_os() {
+        let is_ours = name.to_string_lossy().starts_with("CARGO_PKG_")
+            || name.to_string_lossy().starts_with("CARGO_MANIFEST_");
+        if is_ours {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// Runs a program with its output on the terminal and fails where it fails.

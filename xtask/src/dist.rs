@@ -34,9 +34,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 fn build_programs(bundle: &std::path::Path) -> anyhow::Result<()> {
     cargo::say("building the programs");
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     cargo::run(
-        Command::new(program)
+        cargo::command()
             .args([
                 "build",
                 "--profile",
@@ -48,8 +47,7 @@ fn build_programs(bundle: &std::path::Path) -> anyhow::Result<()> {
                 "portholed",
             ])
             .args(["--features", "portholed/embedded-bundle"])
-            .env("PORTHOLE_BUNDLE_DIR", bundle)
-            .current_dir(cargo::root()),
+            .env("PORTHOLE_BUNDLE_DIR", bundle),
     )
 }
 

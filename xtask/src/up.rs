@@ -14,6 +14,7 @@ use crate::{bundle, cargo};
 /// Does it all; `dir` is where the session works.
 pub(crate) fn run(dir: Option<PathBuf>, release: bool, open: bool) -> anyhow::Result<()> {
     let dir = working_dir(dir)?;
+    cargo::say("step 1 of 3: building the UI");
     let bundle = bundle::build()?;
     let programs = build_programs(release)?;
     let server = programs.join("portholed");
@@ -46,7 +47,7 @@ fn working_dir(dir: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 }
 
 fn build_programs(release: bool) -> anyhow::Result<PathBuf> {
-    cargo::say("building the launcher and the server");
+    cargo::say("step 2 of 3: building the launcher and the server, the longest part");
     let mut arguments = vec![
         "build",
         "--package",
@@ -63,13 +64,15 @@ fn build_programs(release: bool) -> anyhow::Result<PathBuf> {
 }
 
 fn start(server: &Path, bundle: &Path) -> anyhow::Result<()> {
-    cargo::say("starting the server");
-    cargo::run(
+    cargo::say("step 3 of 3: starting the server and making a link");
+    let said = cargo::output(
         Command::new(server)
             .arg("start")
             .arg("--bundle")
             .arg(bundle),
-    )
+    )?;
+    cargo::say(said.lines().next().unwrap_or("it runs"));
+    Ok(())
 }
 
 /// Returns the newest session that works in `dir`, or a new one.

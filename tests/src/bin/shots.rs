@@ -83,8 +83,8 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
         let mut watcher = open(world, &session, *view)?;
         watcher.wait_for("200 runs pass");
         save(&watcher, folder, "conversation", *view)?;
-        watcher.send("\x10");
-        watcher.wait_for("why is checkout slow?");
+        watcher.send("/home\r");
+        watcher.wait_for("why is");
         save(&watcher, folder, "home", *view)?;
     }
     server.stop();
