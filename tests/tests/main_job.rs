@@ -2,13 +2,43 @@
 
 use std::{fs, time::Duration};
 
-use porthole_examples::model_server::Step;
-use porthole_tests::{Terminal, World, process};
+use porthole_examples::model_server::{ModelServer, Step};
+use porthole_tests::{Server, Terminal, World, process};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const COLS: u16 = 100;
 const ROWS: u16 = 30;
+
+/// A person in front of a new session, with a scripted model behind it.
+struct Scene {
+    world: World,
+    model: ModelServer,
+    server: Server,
+    session: String,
+    terminal: Terminal,
+}
+
+impl Scene {
+    fn open(script: Vec<Step>) -> Self {
+        let world = World::new().expect("a world");
+        let model = world.model(script).expect("a model");
+        let server = world.serve().expect("a server");
+        let session = world.session().expect("a session");
+        let link = world.owner_link().expect("a link");
+        let terminal = world
+            .launch(&["--session", &session], Some(&link), COLS, ROWS)
+            .expect("the launcher");
+        terminal.wait_for("Enter send");
+        Self {
+            world,
+            model,
+            server,
+            session,
+            terminal,
+        }
+    }
+}
 
 /// Focuses the question and answers it once it takes keys.
 fn answer(terminal: &mut Terminal, key: &str) {
@@ -44,44 +74,33 @@ fn contents(request: &Value) -> String {
 
 #[test]
 fn a_person_asks_approves_leaves_and_comes_back() {
-    let world = World::new().expect("a world");
-    let model = world
-        .model(vec![
-            Step::tool(
-                "shell",
-                json!({ "command": "echo from-the-tool > made.txt; cat made.txt" }),
-            ),
-            Step::text("The command said from-the-tool and that is all."),
-        ])
-        .expect("a model");
-    let server = world.serve().expect("a server");
-    let session = world.session().expect("a session");
-    let link = world.owner_link().expect("a link");
-
-    let mut terminal = world
-        .launch(&["--session", &session], Some(&link), COLS, ROWS)
-        .expect("the launcher");
-    terminal.wait_for("Enter send");
-    terminal.type_and_see("please run it");
-    terminal.send("\r");
-    terminal.wait_for("needs you");
+    let mut scene = Scene::open(vec![
+        Step::tool(
+            "shell",
+            json!({ "command": "echo from-the-tool > made.txt; cat made.txt" }),
+        ),
+        Step::text("The command said from-the-tool and that is all."),
+    ]);
+    scene.terminal.type_and_see("please run it");
+    scene.terminal.send("\r");
+    scene.terminal.wait_for("needs you");
     assert!(
-        !world.project().join("made.txt").exists(),
+        !scene.world.project().join("made.txt").exists(),
         "nothing runs before the yes"
     );
     assert!(
-        terminal.text().contains("echo from-the-tool"),
+        scene.terminal.text().contains("echo from-the-tool"),
         "the question shows the command:\n{}",
-        terminal.text()
+        scene.terminal.text()
     );
-    answer(&mut terminal, "y");
-    terminal.wait_for("and that is all.");
+    answer(&mut scene.terminal, "y");
+    scene.terminal.wait_for("and that is all.");
     assert_eq!(
-        fs::read_to_string(world.project().join("made.txt")).expect("the file"),
+        fs::read_to_string(scene.world.project().join("made.txt")).expect("the file"),
         "from-the-tool\n"
     );
 
-    let requests = model.requests();
+    let requests = scene.model.requests();
     assert_eq!(requests.len(), 2);
     assert!(contents(&requests[0]).contains("please run it"));
     let result = contents(&requests[1]);
@@ -90,14 +109,15 @@ fn a_person_asks_approves_leaves_and_comes_back() {
         "{result}"
     );
 
-    leave(terminal);
-    let again = world
-        .launch(&["--session", &session], None, COLS, ROWS)
+    leave(scene.terminal);
+    let again = scene
+        .world
+        .launch(&["--session", &scene.session], None, COLS, ROWS)
         .expect("the launcher");
     again.wait_for("and that is all.");
     again.wait_for("please run it");
     leave(again);
-    assert_eq!(server.stop(), Some(0));
+    assert_eq!(scene.server.stop(), Some(0));
 }
 
 #[test]
@@ -120,106 +140,82 @@ fn a_used_link_is_told_and_nothing_opens() {
 
 #[test]
 fn an_answer_goes_on_after_the_worker_was_killed_in_the_middle() {
-    let world = World::new().expect("a world");
-    let model = world
-        .model(vec![
-            Step::Hold {
-                before: vec!["half of it ".into()],
-                after: vec!["never".into()],
-            },
-            Step::text("the whole of it, once."),
-        ])
-        .expect("a model");
-    let server = world.serve().expect("a server");
-    let session = world.session().expect("a session");
-    let link = world.owner_link().expect("a link");
-    let mut terminal = world
-        .launch(&["--session", &session], Some(&link), COLS, ROWS)
-        .expect("the launcher");
-    terminal.wait_for("Enter send");
-    terminal.type_and_see("tell me");
-    terminal.send("\r");
-    terminal.wait_for("half of it");
-    process::signal(server.worker(), Signal::KILL);
-    terminal.wait_for("the whole of it, once.");
-    terminal.wait_gone("half of it");
+    let mut scene = Scene::open(vec![
+        Step::Hold {
+            before: vec!["half of it ".into()],
+            after: vec!["never".into()],
+        },
+        Step::text("the whole of it, once."),
+    ]);
+    scene.terminal.type_and_see("tell me");
+    scene.terminal.send("\r");
+    scene.terminal.wait_for("half of it");
+    process::signal(scene.server.worker(), Signal::KILL);
+    scene.terminal.wait_for("the whole of it, once.");
+    scene.terminal.wait_gone("half of it");
     assert_eq!(
-        terminal.text().matches("▌ tell me").count(),
+        scene.terminal.text().matches("▌ tell me").count(),
         1,
         "{}",
-        terminal.text()
+        scene.terminal.text()
     );
-    assert_eq!(model.requests().len(), 2);
-    assert_eq!(contents(&model.requests()[1]).matches("tell me").count(), 1);
+    assert_eq!(scene.model.requests().len(), 2);
+    assert_eq!(
+        contents(&scene.model.requests()[1])
+            .matches("tell me")
+            .count(),
+        1
+    );
 }
 
 #[test]
 fn a_turn_goes_on_after_the_server_was_killed_and_a_started_command_is_not_run_again() {
-    let world = World::new().expect("a world");
     let command = "echo run >> runs.txt; sleep 600";
-    let model = world
-        .model(vec![
-            Step::tool("shell", json!({ "command": command })),
-            Step::text("I saw that it was interrupted."),
-        ])
-        .expect("a model");
-    let server = world.serve().expect("a server");
-    let address = server.address.clone();
-    let session = world.session().expect("a session");
-    let link = world.owner_link().expect("a link");
-    let mut terminal = world
-        .launch(&["--session", &session], Some(&link), COLS, ROWS)
-        .expect("the launcher");
-    terminal.wait_for("Enter send");
-    terminal.type_and_see("start it");
-    terminal.send("\r");
-    answer(&mut terminal, "y");
-    let runs = world.project().join("runs.txt");
-    terminal.wait_until("the command to run", |_| runs.exists());
-    server.crash();
-    terminal.wait_until("the launcher to notice", |state| {
-        ["reconnect", "trying", "not connected", "offline"]
-            .iter()
-            .any(|word| state.text().contains(word))
-    });
-    let server = world.serve_on(&address).expect("the server again");
-    terminal.wait_for("I saw that it was interrupted.");
-    assert_eq!(
-        fs::read_to_string(&runs).expect("the runs"),
-        "run\n",
-        "the command ran once"
-    );
-    let told = contents(&model.requests()[1]);
+    let mut scene = Scene::open(vec![
+        Step::tool("shell", json!({ "command": command })),
+        Step::text("I saw that it was interrupted."),
+    ]);
+    let address = scene.server.address.clone();
+    scene.terminal.type_and_see("start it");
+    scene.terminal.send("\r");
+    answer(&mut scene.terminal, "y");
+    let runs = scene.world.project().join("runs.txt");
+    scene
+        .terminal
+        .wait_until("the command to run", |_| runs.exists());
+    scene.server.crash();
+    scene
+        .terminal
+        .wait_until("the launcher to notice", |state| {
+            ["reconnect", "trying", "not connected", "offline"]
+                .iter()
+                .any(|word| state.text().contains(word))
+        });
+    let server = scene.world.serve_on(&address).expect("the server again");
+    scene.terminal.wait_for("I saw that it was interrupted.");
+    let ran = fs::read_to_string(&runs).expect("the runs");
+    assert_eq!(ran, "run\n", "the command ran once");
+    let told = contents(&scene.model.requests()[1]);
     assert!(told.contains("interrupted"), "{told}");
-    leave(terminal);
+    leave(scene.terminal);
     assert_eq!(server.stop(), Some(0));
 }
 
 #[test]
 fn a_question_waits_through_a_crash_and_is_answered_once() {
-    let world = World::new().expect("a world");
-    let _model = world
-        .model(vec![
-            Step::tool("shell", json!({ "command": "echo once >> once.txt" })),
-            Step::text("It ran."),
-        ])
-        .expect("a model");
-    let server = world.serve().expect("a server");
-    let session = world.session().expect("a session");
-    let link = world.owner_link().expect("a link");
-    let mut terminal = world
-        .launch(&["--session", &session], Some(&link), COLS, ROWS)
-        .expect("the launcher");
-    terminal.wait_for("Enter send");
-    terminal.send("do it\r");
-    terminal.wait_for("needs you");
-    let worker = server.worker();
+    let mut scene = Scene::open(vec![
+        Step::tool("shell", json!({ "command": "echo once >> once.txt" })),
+        Step::text("It ran."),
+    ]);
+    scene.terminal.send("do it\r");
+    scene.terminal.wait_for("needs you");
+    let worker = scene.server.worker();
     process::signal(worker, Signal::KILL);
     assert!(process::wait_gone(worker, Duration::from_secs(10)));
-    answer(&mut terminal, "y");
-    terminal.wait_for("It ran.");
+    answer(&mut scene.terminal, "y");
+    scene.terminal.wait_for("It ran.");
     assert_eq!(
-        fs::read_to_string(world.project().join("once.txt")).expect("the file"),
+        fs::read_to_string(scene.world.project().join("once.txt")).expect("the file"),
         "once\n"
     );
 }
