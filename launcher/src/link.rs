@@ -18,6 +18,7 @@ use tokio_tungstenite::{
     tungstenite::{
         self, Message,
         client::IntoClientRequest,
+        error::ProtocolError,
         handshake::client::Request,
         http::{HeaderValue, header},
         protocol::WebSocketConfig,
@@ -208,7 +209,14 @@ fn from_handshake(error: &tungstenite::Error) -> DoorError {
             )
         }
         tungstenite::Error::Io(io) => from_io(io).unwrap_or(DoorError::Unreachable),
-        _ => DoorError::NotPorthole,
+        // What was cut off says nothing about who is there.
+        tungstenite::Error::Protocol(
+            ProtocolError::HandshakeIncomplete | ProtocolError::ResetWithoutClosingHandshake,
+        ) => DoorError::Unreachable,
+        tungstenite::Error::Protocol(_) | tungstenite::Error::HttpFormat(_) => {
+            DoorError::NotPorthole
+        }
+        _ => DoorError::Unreachable,
     }
 }
 
@@ -285,5 +293,22 @@ fn lost(error: &tungstenite::Error) -> DoorError {
         tungstenite::Error::Capacity(_) => DoorError::TooLarge(limits::LINK_IN_BYTES),
         tungstenite::Error::Io(io) => from_io(io).unwrap_or(DoorError::Unreachable),
         _ => DoorError::Unreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tungstenite::Error as E;
+
+    use super::*;
+
+    #[test]
+    fn a_handshake_that_is_cut_off_is_tried_again_and_a_wrong_one_is_not() {
+        let cut = E::Protocol(ProtocolError::HandshakeIncomplete);
+        for error in [cut, E::ConnectionClosed, E::AlreadyClosed] {
+            assert!(from_handshake(&error).is_transient(), "{error}");
+        }
+        let wrong = E::Protocol(ProtocolError::SecWebSocketAcceptKeyMismatch);
+        assert_eq!(from_handshake(&wrong), DoorError::NotPorthole);
     }
 }

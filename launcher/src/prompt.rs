@@ -1,14 +1,20 @@
 //! Where a link comes from when it is no argument: the environment, a pipe, or a hidden prompt.
 //! It only reads; parsing and redeeming are done elsewhere.
 
-use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::{
+    io::{self, BufRead, IsTerminal, Read, Write},
+    ops::ControlFlow,
+};
 
 use crossterm::{
-    event::{Event, KeyCode, KeyEventKind, KeyModifiers, read},
+    event::{Event, KeyCode, KeyEventKind, KeyModifiers},
     terminal::{disable_raw_mode, enable_raw_mode},
 };
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    terminal::{self, decoder::Decoder, input},
+};
 
 /// Longest link that is read, in bytes.
 const LINK_BYTES: u64 = 1024;
@@ -49,28 +55,39 @@ pub fn hidden(words: &str) -> Result<Option<String>, Failure> {
 }
 
 fn read_hidden() -> io::Result<Option<String>> {
+    let keyboard = terminal::keyboard()?;
+    let (mut decoder, mut found) = (Decoder::default(), Vec::new());
     let mut text = String::new();
     loop {
-        match read()? {
-            Event::Key(key) if key.kind != KeyEventKind::Release => match key.code {
-                KeyCode::Enter => return Ok(Some(text)),
-                KeyCode::Esc => return Ok(None),
-                KeyCode::Char('c' | 'd') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                    return Ok(None);
-                }
-                KeyCode::Char('j' | 'm') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                    return Ok(Some(text));
-                }
-                KeyCode::Backspace => {
-                    text.pop();
-                }
-                KeyCode::Char(char) if (text.len() as u64) < LINK_BYTES => text.push(char),
-                _ => {}
-            },
-            Event::Paste(pasted) => text.push_str(pasted.trim()),
-            _ => {}
+        input::next(&keyboard, &mut decoder, &mut found)?;
+        for event in found.drain(..) {
+            if let ControlFlow::Break(answer) = type_hidden(event, &mut text) {
+                return Ok(answer);
+            }
         }
     }
+}
+fn type_hidden(event: Event, text: &mut String) -> ControlFlow<Option<String>> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => match key.code {
+            KeyCode::Enter => return ControlFlow::Break(Some(std::mem::take(text))),
+            KeyCode::Esc => return ControlFlow::Break(None),
+            KeyCode::Char('c' | 'd') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return ControlFlow::Break(None);
+            }
+            KeyCode::Char('j' | 'm') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return ControlFlow::Break(Some(std::mem::take(text)));
+            }
+            KeyCode::Backspace => {
+                text.pop();
+            }
+            KeyCode::Char(char) if (text.len() as u64) < LINK_BYTES => text.push(char),
+            _ => {}
+        },
+        Event::Paste(pasted) => text.push_str(pasted.trim()),
+        _ => {}
+    }
+    ControlFlow::Continue(())
 }
 
 /// Asks a yes-or-no question on the terminal; anything but `y` is no.

@@ -278,6 +278,34 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).expect("typed");
     }
 
+    fn resize(&self, cols: u16, rows: u16) {
+        let cells = |count| NonZeroU16::new(count).expect("not zero");
+        let mut seen = self.seen.0.lock().expect("not poisoned");
+        seen.screen.screen_mut().set_size(cells(rows), cells(cols));
+        drop(seen);
+        let size = PtySize {
+            rows,
+            cols,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        self.master.resize(size).expect("resizes");
+    }
+
+    /// Returns the processor time of the thread that reads keys, in ticks.
+    fn keys_ticks(&self) -> u64 {
+        let tasks = format!("/proc/{}/task", self.child.process_id().expect("runs"));
+        let stat = std::fs::read_dir(tasks)
+            .expect("threads")
+            .flatten()
+            .filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok())
+            .find(|stat| stat.contains("(keys)"))
+            .expect("the thread");
+        let after = stat.rsplit(')').next().expect("a name");
+        let ticks = after.split(' ').skip(12).take(2);
+        ticks.map(|text| text.parse::<u64>().expect("ticks")).sum()
+    }
+
     fn signal(&self, signal: Signal) {
         let id = self.child.process_id().expect("runs") as i32;
         kill_process(Pid::from_raw(id).expect("a process"), signal).expect("sent");
@@ -397,4 +425,40 @@ fn a_server_with_another_key_gets_no_secret() {
     assert_eq!(status, 1);
     terminal.wait_for("its key is another");
     assert_eq!(*server.secrets.lock().expect("not poisoned"), 0);
+}
+
+#[test]
+fn keys_are_heard_after_a_resize() {
+    let (_home, mut terminal) = open(bundle(&[]));
+    terminal.wait_for("hello from the bundle");
+    for (cols, rows) in [(70, 20), (80, 24), (60, 12)] {
+        terminal.resize(cols, rows);
+        terminal.press("\x1d");
+        terminal.wait_for("reload the UI");
+        terminal.resize(cols + 1, rows);
+        terminal.press("\x1d");
+        terminal.wait_until("the menu is gone", |seen| {
+            !seen.screen.screen().contents().contains("reload the UI")
+        });
+    }
+    terminal.press("\x1d");
+    terminal.wait_for("reload the UI");
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_burst_of_keys_is_heard_to_its_last_and_odd_bytes_end_nothing() {
+    let (_home, mut terminal) = open(bundle(&[]));
+    terminal.wait_for("hello from the bundle");
+    // Each pair opens and closes the menu; the odd one at the end leaves it open.
+    terminal.press(&"\x1d".repeat(3_001));
+    terminal.wait_for("reload the UI");
+    terminal.press("\x1b[<64;0;0M\x1b[0;0R\x1b[M !\x10");
+    // The thread that reads sleeps while nothing is typed.
+    let before = terminal.keys_ticks();
+    std::thread::park_timeout(Duration::from_millis(600));
+    assert!(terminal.keys_ticks() - before < 20, "the reader spins");
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
 }

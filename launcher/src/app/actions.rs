@@ -10,6 +10,7 @@ use super::{App, Asked, Effect, LocalDone, dialog::Dialog};
 use crate::{
     escape,
     permit::{self, Consent, Verdict},
+    terminal::event::plain_paste,
 };
 
 /// Refusals by the visitor after which this UI is not asked for any more.
@@ -76,7 +77,24 @@ impl App {
             }
             Outcome::Done(_) | Outcome::Failed(_) | Outcome::Edited(_) | Outcome::Refused(_) => {}
         }
-        self.answer(done.asked, done.outcome);
+        match (done.asked, done.outcome) {
+            (Some((instance, _)), Outcome::Edited(text)) if !self.ui.is(instance) => {
+                self.keep_edited(&text, now);
+            }
+            (asked, outcome) => self.answer(asked, outcome),
+        }
+    }
+
+    /// Hands a text whose asker is gone to the successor, now or when there is one: a person wrote it.
+    fn keep_edited(&mut self, text: &str, now: Instant) {
+        let text = plain_paste(text);
+        if self.ui.runs() {
+            self.say("the UI was replaced: your text was pasted", now);
+            self.tell_ui(Event::Paste(text));
+        } else {
+            self.say("your text is kept for the next UI", now);
+            self.ui.edited = Some(text);
+        }
     }
 
     pub(super) fn answer(&mut self, asked: Asked, outcome: Outcome) {

@@ -38,6 +38,8 @@ pub(super) struct Connection {
     pub(super) epoch: u64,
     pub(super) standing: Standing,
     failures: u32,
+    /// Whether the server was asked for its UI since the link was last down.
+    pub(super) checked: bool,
     /// Frames of this connection that no UI has had.
     held: Vec<Vec<u8>>,
     /// Whether a UI has had frames of this connection: a successor needs one of its own.
@@ -74,7 +76,12 @@ impl App {
         if !self.ui.runs() && matches!(self.page, Some(Page::Trouble { .. })) {
             self.page = Some(Page::progress("asking the server for its UI"));
             self.out.push(Effect::Prepare(None));
+        } else if self.ui.runs() && !self.link.checked {
+            // The server may have come back with another UI.
+            let running = self.ui.sha256().map(str::to_owned);
+            self.out.push(Effect::Prepare(running));
         }
+        self.link.checked = true;
     }
 
     fn link_text(&mut self, frame: Vec<u8>) {
@@ -111,6 +118,10 @@ impl App {
     fn link_down(&mut self, why: DoorError, now: Instant) {
         self.refuse_dialog("the connection to the server is gone");
         self.dirty = true;
+        if self.link.standing == Standing::Ended {
+            return;
+        }
+        self.link.checked = false;
         if why == DoorError::SignedOut {
             return self.access_ended("this computer is no longer admitted here");
         }
@@ -207,6 +218,7 @@ impl App {
     }
 
     fn not_prepared(&mut self, trouble: Trouble) {
+        self.link.checked &= self.link.standing == Standing::Up;
         // Access is the link's to judge, and a UI that runs goes on running.
         if trouble == Trouble::Door(DoorError::SignedOut) {
             return self.access_ended("this computer is no longer admitted here");

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use porthole_bridge::{Action, Key, KeyCode, Size};
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{App, Asked};
+use super::{App, Asked, view::wrap};
 use crate::escape;
 
 /// Silence on the keyboard before the dialog listens.
@@ -48,9 +48,6 @@ impl Dialog {
         size: Size,
         now: Instant,
     ) -> Option<Self> {
-        if size.cols < SMALLEST.cols || size.rows < SMALLEST.rows {
-            return None;
-        }
         let host = escape::visible(origin);
         let (question, value, yes) = match &action {
             Action::Copy(text) => (
@@ -84,7 +81,7 @@ impl Dialog {
             ),
             Action::Suspend => ("Suspend the launcher?".to_owned(), String::new(), "Suspend"),
         };
-        Some(Self {
+        let dialog = Self {
             asked,
             action,
             question,
@@ -92,7 +89,24 @@ impl Dialog {
             yes,
             top: 0,
             deaf_until: now + HUSH,
-        })
+        };
+        dialog.fits(size).then_some(dialog)
+    }
+
+    /// Returns whether a window is large enough to show the question, a line of its value and both answers.
+    pub(super) fn fits(&self, size: Size) -> bool {
+        let width = Self::width(size.cols);
+        let question = wrap(&self.question, width.saturating_sub(6)).len();
+        // The frame and the buttons' row and the gap above it; a gap and a line of the value; the trust line.
+        let rows = question + 4 + if self.value.is_empty() { 0 } else { 2 } + 1;
+        size.cols >= SMALLEST.cols
+            && usize::from(size.rows) >= rows.max(usize::from(SMALLEST.rows))
+            && self.buttons().width() <= usize::from(width.saturating_sub(4))
+    }
+
+    /// Returns the row of answers.
+    pub(super) fn buttons(&self) -> String {
+        format!("[ No ]    {} (Ctrl-Y)", self.yes)
     }
 
     /// Starts the silence anew.

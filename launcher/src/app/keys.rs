@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use porthole_bridge::{Action, Key, KeyCode};
+use porthole_bridge::{Action, Key, KeyCode, Size};
 
 use super::{App, Effect, Farewell, Page, Secret, connection::Standing, dialog::Dialog, trust};
 
@@ -27,6 +27,19 @@ pub(super) const MENU: [(Item, char, &str); 6] = [
     (Item::Quit, 'q', "quit"),
 ];
 
+/// Fewest columns in which a line of the menu says what it does.
+const MENU_COLUMNS: u16 = 20;
+
+/// Returns how many lines of the menu are seen in a window of this size.
+fn menu_seen(size: Size) -> usize {
+    // Its frame above and below, and the trust line.
+    let rows = usize::from(size.rows.saturating_sub(3)).min(MENU.len());
+    match size.cols < MENU_COLUMNS {
+        true => 0,
+        false => rows,
+    }
+}
+
 impl App {
     /// `Ctrl-]` opens and closes the menu; while a dialog is open it changes nothing.
     pub(super) fn launcher_key(&mut self) {
@@ -45,13 +58,20 @@ impl App {
             return;
         };
         self.dirty = true;
+        // What cannot be seen cannot be chosen.
+        let seen = &MENU[..menu_seen(self.size)];
+        let count = seen.len().max(1);
         match key.code {
             KeyCode::Escape => self.menu = None,
-            KeyCode::Up => self.menu = Some((selected + MENU.len() - 1) % MENU.len()),
-            KeyCode::Down | KeyCode::Tab => self.menu = Some((selected + 1) % MENU.len()),
-            KeyCode::Enter => self.choose(MENU[selected].0, now),
+            KeyCode::Up => self.menu = Some((selected + count - 1) % count),
+            KeyCode::Down | KeyCode::Tab => self.menu = Some((selected + 1) % count),
+            KeyCode::Enter => {
+                if let Some((item, ..)) = seen.get(selected) {
+                    self.choose(*item, now);
+                }
+            }
             KeyCode::Char(letter) => {
-                if let Some((item, ..)) = MENU.iter().find(|(_, key, _)| *key == letter) {
+                if let Some((item, ..)) = seen.iter().find(|(_, key, _)| *key == letter) {
                     self.choose(*item, now);
                 }
             }

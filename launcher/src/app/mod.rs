@@ -272,6 +272,7 @@ impl App {
     /// Returns the first effects: with a cached bundle its UI starts at once, beside connecting and asking for the manifest.
     pub fn begin(&mut self, cached: Option<String>, now: Instant) -> Vec<Effect> {
         self.connect();
+        self.link.checked = true;
         match cached {
             Some(sha256) => {
                 self.start_ui(sha256.clone(), now);
@@ -383,8 +384,9 @@ impl App {
         let inner = ui_size(size);
         self.screen.resize(inner.cols, inner.rows);
         self.tell_ui(Event::Resize(inner));
-        if let Some(dialog) = &mut self.dialog {
-            dialog.hush(now);
+        match &mut self.dialog {
+            Some(dialog) if dialog.fits(size) => dialog.hush(now),
+            _ => self.refuse_dialog("the window is too small to ask"),
         }
         self.out.push(Effect::Forget);
         self.dirty = true;

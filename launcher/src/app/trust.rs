@@ -8,6 +8,10 @@ use crate::escape;
 
 /// Digits of a bundle's hash that are shown.
 const HASH_DIGITS: usize = 12;
+/// So many forms of the line are tried before its words are cut.
+const UNCUT: usize = 3;
+/// Fewest columns of cut words that still mean something.
+const SAID_COLUMNS: usize = 16;
 const TITLE_COLUMNS: usize = 60;
 
 /// Returns the trust line for `cols` columns: the left part and the right part, which fit together with a gap.
@@ -32,10 +36,24 @@ pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
         (format!(" {host} │ {said}"), ""),
     ];
     let room = usize::from(cols);
-    for (left, right) in candidates {
-        if left.width() + 2 + right.width() <= room {
-            return (left, right);
+    let needs = |left: &str, right: &str| left.width() + 2 + right.width();
+    let fits = |(left, right): &&(String, &'static str)| needs(left, right) <= room;
+    if let Some(whole) = candidates[..UNCUT].iter().find(fits) {
+        return whole.clone();
+    }
+    // Long words are cut before who one talks to is.
+    for (left, right) in &candidates {
+        let kept = (said.width() + room).saturating_sub(needs(left, right));
+        if kept >= SAID_COLUMNS && kept < said.width() {
+            let start = left.strip_suffix(said.as_str()).unwrap_or_default();
+            return (
+                format!("{start}{}", escape::visible_cut(&said, kept)),
+                right,
+            );
         }
+    }
+    if let Some(whole) = candidates.iter().find(fits) {
+        return whole.clone();
     }
     // The end of the host is what tells two servers apart.
     (tail(&format!(" {host}"), room), "")

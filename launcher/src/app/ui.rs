@@ -25,6 +25,8 @@ pub(super) struct Ui {
     /// The bundle that ran last.
     last: Option<String>,
     snapshot: Option<Vec<u8>>,
+    /// What came back from the editor after the UI that asked had ended.
+    pub(super) edited: Option<String>,
     pub(super) failures: u32,
 }
 
@@ -77,6 +79,9 @@ impl App {
         }
         self.dirty = true;
         self.feed_new_ui();
+        if let Some(text) = self.ui.edited.take() {
+            self.tell_ui(Event::Paste(text));
+        }
     }
 
     fn start(&self) -> Start {
@@ -135,7 +140,12 @@ impl App {
     /// Starts the UI anew: the running one hands over its state; of an ended one the server may have a better.
     pub(super) fn reload(&mut self, now: Instant) {
         match (self.ui.sha256().map(str::to_owned), self.ui.last.clone()) {
-            (Some(running), _) => self.replace(running, now),
+            (Some(running), _) => {
+                self.replace(running.clone(), now);
+                if self.link.standing == Standing::Up {
+                    self.out.push(Effect::Prepare(Some(running)));
+                }
+            }
             (None, Some(last)) if self.link.standing != Standing::Up => self.start_ui(last, now),
             (None, _) => {
                 self.page = Some(Page::progress("asking the server for its UI"));

@@ -130,7 +130,7 @@ fn draw_dialog(dialog: &Dialog, colors: ColorDepth, area: Rect, buffer: &mut Buf
         0 => String::new(),
         lines => format!("    ↓ {lines} more"),
     };
-    let buttons = format!("[ No ]    {} (Ctrl-Y){more}", dialog.yes);
+    let buttons = format!("{}{more}", dialog.buttons());
     let last = inner.bottom().saturating_sub(1).max(y);
     put(inner.x, last, &buttons, inner, own_style(colors), buffer);
 }
@@ -163,7 +163,7 @@ fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         }
         Page::Trouble { message, hint } => {
             let said = [
-                format!("{message}."),
+                format!("{}.", message.trim_end_matches('.')),
                 String::new(),
                 hint.clone(),
                 String::new(),
@@ -206,7 +206,7 @@ fn draw_ask(ask: &AskLink, area: Rect, buffer: &mut Buffer) -> Option<Position> 
         String::new(),
         "Make a fresh link on the server with `portholed link owner` and paste it here:".to_owned(),
         String::new(),
-        ask.note.clone(),
+        ask.note.trim_end_matches('.').to_owned(),
         prompt.clone(),
     ];
     lines.push(String::new());
@@ -306,7 +306,7 @@ fn draw_frame(title: &str, frame: Rect, style: Style, buffer: &mut Buffer) -> Re
 }
 
 /// Wraps at blanks; what has none is cut.
-fn wrap(text: &str, cols: u16) -> Vec<String> {
+pub(super) fn wrap(text: &str, cols: u16) -> Vec<String> {
     let room = usize::from(cols.max(2));
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

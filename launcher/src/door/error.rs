@@ -205,13 +205,23 @@ pub(super) fn from_send(error: &reqwest::Error) -> DoorError {
         }
         cause = current.source();
     }
-    if error.is_connect() {
-        return DoorError::Unreachable;
+    // Only what is whole and wrong says that no Porthole is there; what was cut off says nothing.
+    match is_wrong_http(error) {
+        true => DoorError::NotPorthole,
+        false => DoorError::Unreachable,
     }
-    match error.is_timeout() || error.is_body() {
-        true => DoorError::Unreachable,
-        false => DoorError::NotPorthole,
+}
+
+/// Returns whether an answer came that is no HTTP. One that was cut off is none.
+fn is_wrong_http(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(current) = cause {
+        if let Some(http) = current.downcast_ref::<hyper::Error>() {
+            return http.is_parse() && !http.is_incomplete_message();
+        }
+        cause = current.source();
     }
+    false
 }
 
 /// Returns what an error of the operating system means; nothing where it only wraps another.

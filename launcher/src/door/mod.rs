@@ -11,7 +11,10 @@ use porthole_door::{
     ANSWER_BYTES, Admitted, Link, Manifest, PATH_ADMITTED, PATH_BUNDLE, PATH_MANIFEST, PATH_PROVE,
     PATH_REDEEM, PATH_SIGN_OUT, Proof, Redeem, Redeemed,
 };
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{
+    Method, RequestBuilder, Response, StatusCode,
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use error::DoorError;
@@ -72,7 +75,11 @@ impl Door {
             }
             _ => Err(DoorError::NotPorthole),
         };
-        challenge.check(&answer.map_err(|_| DoorError::NotPorthole)?, fingerprint)?;
+        let answer = answer.map_err(|error| match error {
+            DoorError::TooLarge(_) => DoorError::NotPorthole,
+            other => other,
+        })?;
+        challenge.check(&answer, fingerprint)?;
         Ok(Proved(self))
     }
 
@@ -153,7 +160,7 @@ impl Proved<'_> {
         let response = accepted(self.0.send(request).await?).await?;
         let limit = porthole_bridge::limits::MANIFEST_BYTES;
         let bytes = read_bounded(response, limit, |_| ()).await?;
-        serde_json::from_slice(&bytes).map_err(|_| DoorError::Malformed("manifest"))
+        parse_manifest(&bytes)
     }
 
     /// Ends the cookie on the server's side.
@@ -169,6 +176,17 @@ impl Proved<'_> {
         self.0
             .request(method, path)
             .header("cookie", record.cookie())
+    }
+}
+
+fn parse_manifest(bytes: &[u8]) -> Result<Manifest, DoorError> {
+    let manifest: Manifest =
+        serde_json::from_slice(bytes).map_err(|_| DoorError::Malformed("manifest"))?;
+    // The hash becomes part of an address.
+    let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    match manifest.sha256.len() == 64 && manifest.sha256.bytes().all(hex) {
+        true => Ok(manifest),
+        false => Err(DoorError::Malformed("manifest")),
     }
 }
 
@@ -188,8 +206,14 @@ async fn accepted(response: Response) -> Result<Response, DoorError> {
 }
 
 async fn read_json<T: DeserializeOwned>(response: Response) -> Result<T, DoorError> {
+    // A body whose end is only the connection's may be cut off without anybody noticing.
+    let headers = response.headers();
+    let whole = headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
     let bytes = read_bounded(response, ANSWER_BYTES, |_| ()).await?;
-    serde_json::from_slice(&bytes).map_err(|_| DoorError::NotPorthole)
+    serde_json::from_slice(&bytes).map_err(|error| match error.is_eof() && !whole {
+        true => DoorError::Unreachable,
+        false => DoorError::NotPorthole,
+    })
 }
 
 /// Reads a body; stops at the first byte over `limit`, whatever the length header says.
@@ -211,4 +235,98 @@ async fn read_bounded(
         progress(body.len() as u64);
     }
     Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// Asks a server that answers every connection with these bytes and hangs up.
+    async fn asked(answer: &[u8]) -> DoorError {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let origin = format!("http://{}", listener.local_addr().expect("bound"));
+        let answer = answer.to_vec();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("asked");
+            let mut request = Vec::new();
+            let mut chunk = [0; 1024];
+            while !request.ends_with(b"}") {
+                let read = stream.read(&mut chunk).expect("a request");
+                request.extend_from_slice(&chunk[..read]);
+            }
+            let _ = stream.write_all(&answer);
+        });
+        let tls = Tls::for_origin(&origin).expect("plain");
+        let door = Door::new(&origin, &tls).expect("a client");
+        let proved = door.prove("fingerprint").await.err();
+        server.join().expect("served");
+        proved.expect("no proof")
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_answer_that_is_cut_off_is_asked_for_again() {
+        let body = r#"{"door":1,"server":"0.1.0","public_key":"a","signature":"b"}"#;
+        let sized = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let open = format!("HTTP/1.1 200 OK\r\n\r\n{body}");
+        let chunked = format!(
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3c\r\n{body}\r\n0\r\n\r\n"
+        );
+        for whole in [sized, open, chunked] {
+            for length in 0..whole.len() - 5 {
+                let error = asked(&whole.as_bytes()[..length]).await;
+                assert!(error.is_transient(), "{error:?} {:?}", &whole[..length]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_manifest_whose_hash_is_none_is_refused() {
+        let of = |hash: &str| {
+            let text =
+                format!(r#"{{"name":"a","version":"1","abi":1,"sha256":"{hash}","bytes":1}}"#);
+            parse_manifest(text.as_bytes())
+        };
+        let good = "0123456789abcdef".repeat(4);
+        assert!(of(&good).is_ok());
+        for bad in [
+            &good[1..],
+            &format!("{good}0"),
+            &good.to_uppercase(),
+            &format!("../{}", &good[3..]),
+            &format!("?{}", &good[1..]),
+            "",
+        ] {
+            assert_eq!(
+                of(bad).err(),
+                Some(DoorError::Malformed("manifest")),
+                "{bad}"
+            );
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_whole_wrong_answer_is_no_porthole() {
+        for answer in [
+            "SSH-2.0-OpenSSH_9.9\r\n",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
+            "HTTP/1.1 200 OK\r\n\r\n<html></html>",
+        ] {
+            assert_eq!(
+                asked(answer.as_bytes()).await,
+                DoorError::NotPorthole,
+                "{answer:?}"
+            );
+        }
+    }
 }

@@ -48,6 +48,7 @@ pub async fn compile_with(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| UiFault::SandboxFailed(error.kind().to_string()))?;

@@ -1,11 +1,14 @@
 //! A running UI, as the launcher holds it: messages in, posts out, and an end. No task and no thread of its own: whoever
 //! awaits [`Sandbox::next`] drives both pipes.
 
-use std::{io, os::fd::OwnedFd, path::Path, path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    collections::VecDeque, io, os::fd::OwnedFd, path::Path, path::PathBuf, process::Stdio,
+    time::Duration,
+};
 
 use porthole_bridge::{
     Event, Request, Signal,
-    limits::{LONG_CALL_WALL, POST_BYTES_PER_CALL, SANDBOX_RSS, STARTUP},
+    limits::{CALL_WALL, LONG_CALL_WALL, POST_BYTES_PER_CALL, SANDBOX_RSS, STARTUP},
 };
 use tokio::{
     net::unix::pipe::{Receiver, Sender},
@@ -22,7 +25,9 @@ const QUEUED_BYTES: usize = 16 << 20;
 /// Below these, [`Sandbox::has_room`] says so.
 const ROOM: usize = 64;
 const ROOM_BYTES: usize = 4 << 20;
-/// How much longer than its longest deadline a call is waited for before its process is ended.
+/// How much longer than its deadline a call is waited for before its process is ended: the process itself says so first.
+const SHORT_GRACE: Duration = Duration::from_millis(300);
+/// The same for a call that may take long.
 const GRACE: Duration = Duration::from_secs(2);
 /// Memory is looked at after a call, at most this often.
 const MEMORY_CHECK: Duration = Duration::from_secs(1);
@@ -50,8 +55,8 @@ pub struct Sandbox {
     taken: usize,
     artifact: PathBuf,
     walls: Option<Walls>,
-    /// Calls that have not returned.
-    pending: usize,
+    /// The kinds of the calls that have not returned, oldest first.
+    pending: VecDeque<u8>,
     /// Since when the oldest of them may be running.
     busy_since: Option<Instant>,
     /// Until when the UI must be loaded, or have drawn its first frame.
@@ -90,7 +95,7 @@ impl Sandbox {
 
     /// Says whether more should be sent that can wait: link frames, say. Input need not ask.
     pub fn has_room(&self) -> bool {
-        self.pending < ROOM && self.outbox.len() - self.sent < ROOM_BYTES
+        self.pending.len() < ROOM && self.outbox.len() - self.sent < ROOM_BYTES
     }
 
     /// Hands a message to the UI. It never waits: what the pipe does not take now is queued and goes out while
@@ -105,7 +110,9 @@ impl Sandbox {
         }
         let message = porthole_bridge::encode_signal(signal)
             .map_err(|error| UiFault::BrokeRules(error.to_string()))?;
-        if self.pending >= QUEUED || self.outbox.len() - self.sent + message.len() > QUEUED_BYTES {
+        if self.pending.len() >= QUEUED
+            || self.outbox.len() - self.sent + message.len() > QUEUED_BYTES
+        {
             return Err(self.end(UiFault::Hung));
         }
         let now = Instant::now();
@@ -118,7 +125,7 @@ impl Sandbox {
             _ => pipe::CALL,
         };
         pipe::push(&mut self.outbox, kind, &message);
-        self.pending += 1;
+        self.pending.push_back(kind);
         self.busy_since.get_or_insert(now);
         self.flush();
         Ok(())
@@ -171,7 +178,13 @@ impl Sandbox {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let call = self.busy_since.map(|since| since + LONG_CALL_WALL + GRACE);
+        // Until the UI is loaded, a call waits for that too.
+        let short = self.walls.is_some() && self.pending.front() == Some(&pipe::CALL);
+        let patience = match short {
+            true => CALL_WALL + SHORT_GRACE,
+            false => LONG_CALL_WALL + GRACE,
+        };
+        let call = self.busy_since.map(|since| since + patience);
         [self.startup, call].into_iter().flatten().min()
     }
 
@@ -236,7 +249,7 @@ impl Sandbox {
                 pipe::DONE => self.returned(),
                 pipe::READY => {
                     self.walls = serde_json::from_slice(body).ok();
-                    self.startup = self.startup.filter(|_| self.pending > 0);
+                    self.startup = self.startup.filter(|_| !self.pending.is_empty());
                 }
                 pipe::FAULT => {
                     let fault = match body.split_first() {
@@ -268,8 +281,8 @@ impl Sandbox {
     /// A call returned.
     fn returned(&mut self) {
         let now = Instant::now();
-        self.pending = self.pending.saturating_sub(1);
-        self.busy_since = (self.pending > 0).then_some(now);
+        self.pending.pop_front();
+        self.busy_since = (!self.pending.is_empty()).then_some(now);
         if now >= self.memory_checked + MEMORY_CHECK {
             self.memory_checked = now;
             if self.process.id().and_then(resident).unwrap_or(0) > SANDBOX_RSS {
@@ -307,6 +320,8 @@ fn start(program: &Path, artifact: Artifact) -> io::Result<Sandbox> {
         .stdin(Stdio::from(child_in))
         .stdout(Stdio::from(child_out))
         .stderr(Stdio::from(artifact.file))
+        // Keys that the terminal turns into signals are for whoever is in the foreground, an editor say.
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
     let now = Instant::now();
@@ -320,7 +335,7 @@ fn start(program: &Path, artifact: Artifact) -> io::Result<Sandbox> {
         taken: 0,
         artifact: artifact.path,
         walls: None,
-        pending: 0,
+        pending: VecDeque::new(),
         busy_since: None,
         startup: Some(now + STARTUP),
         memory_checked: now,

@@ -1,5 +1,5 @@
 //! The thread that reads the terminal: it sleeps until there is something, and stands aside while an editor owns the keys.
-//! It interprets nothing beyond turning bytes into events.
+//! What the bytes mean is the decoder's to say. The terminal's size is not looked at here: its signal goes elsewhere.
 
 use std::{
     fs::File,
@@ -12,10 +12,17 @@ use std::{
     time::Duration,
 };
 
-use rustix::event::{PollFd, PollFlags, poll};
+use crossterm::event::Event;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
-use super::event::{TerminalEvent, from_crossterm};
+use super::{
+    decoder::Decoder,
+    event::{TerminalEvent, from_crossterm},
+};
+
+/// Bytes that are read at once.
+const BUFFER: usize = 4096;
 
 /// Terminal events that wait for the loop; the terminal is not read while they do.
 pub const EVENTS: usize = 1024;
@@ -75,9 +82,11 @@ fn read(
     lock: &Mutex<()>,
     events: &mpsc::Sender<TerminalEvent>,
 ) {
+    let mut decoder = Decoder::default();
+    let mut found = Vec::new();
     loop {
         let reading = !aside.load(Ordering::SeqCst);
-        let Ok(ready) = wait(keyboard, &woken, reading) else {
+        let Ok(ready) = wait(keyboard, &woken, reading, decoder.patience()) else {
             return;
         };
         if ready.woken && woken.read(&mut [0; 16]).is_err() {
@@ -85,9 +94,14 @@ fn read(
         }
         if ready.keys {
             let Ok(_held) = lock.lock() else { return };
-            if !aside.load(Ordering::SeqCst) && forward(events).is_err() {
+            if !aside.load(Ordering::SeqCst) && take(keyboard, &mut decoder, &mut found).is_err() {
                 return;
             }
+        } else if !ready.woken || !reading {
+            decoder.silence(&mut found);
+        }
+        if forward(&mut found, events).is_err() {
+            return;
         }
     }
 }
@@ -97,13 +111,19 @@ struct Ready {
     woken: bool,
 }
 
-fn wait(keyboard: &File, woken: &PipeReader, reading: bool) -> io::Result<Ready> {
+fn wait(
+    keyboard: &File,
+    woken: &PipeReader,
+    reading: bool,
+    patience: Option<Duration>,
+) -> io::Result<Ready> {
     let mut fds = vec![PollFd::new(woken, PollFlags::IN)];
     if reading {
         fds.push(PollFd::new(keyboard, PollFlags::IN));
     }
+    let patience = patience.map(timespec);
     loop {
-        match poll(&mut fds, None) {
+        match poll(&mut fds, patience.as_ref()) {
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
             Ok(_) => break,
@@ -120,12 +140,59 @@ fn wait(keyboard: &File, woken: &PipeReader, reading: bool) -> io::Result<Ready>
     })
 }
 
-/// Hands over everything that can be read now.
-fn forward(events: &mpsc::Sender<TerminalEvent>) -> io::Result<()> {
-    while crossterm::event::poll(Duration::ZERO)? {
-        let Some(event) = from_crossterm(crossterm::event::read()?) else {
-            continue;
-        };
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}
+
+/// Takes what can be read now, at most a buffer of it; what is left keeps the terminal readable.
+pub(crate) fn take(
+    keyboard: &File,
+    decoder: &mut Decoder,
+    found: &mut Vec<Event>,
+) -> io::Result<()> {
+    // Somebody may have emptied the terminal since it was found readable; reading must not wait.
+    let mut fds = [PollFd::new(keyboard, PollFlags::IN)];
+    if poll(&mut fds, Some(&timespec(Duration::ZERO))) == Ok(0) {
+        return Ok(());
+    }
+    let mut bytes = [0; BUFFER];
+    match rustix::io::read(keyboard, &mut bytes) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(read) => {
+            decoder.feed(&bytes[..read], found);
+            Ok(())
+        }
+        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Waits for keys until there are some, and adds them to `found`.
+///
+/// # Errors
+/// Where the terminal is gone.
+pub(crate) fn next(
+    keyboard: &File,
+    decoder: &mut Decoder,
+    found: &mut Vec<Event>,
+) -> io::Result<()> {
+    while found.is_empty() {
+        let mut fds = [PollFd::new(keyboard, PollFlags::IN)];
+        match poll(&mut fds, decoder.patience().map(timespec).as_ref()) {
+            Ok(0) => decoder.silence(found),
+            Ok(_) => take(keyboard, decoder, found)?,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn forward(found: &mut Vec<Event>, events: &mpsc::Sender<TerminalEvent>) -> io::Result<()> {
+    for event in found.drain(..).filter_map(from_crossterm) {
         if events.blocking_send(event).is_err() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }

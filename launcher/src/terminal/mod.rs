@@ -2,6 +2,7 @@
 //! It draws nothing and decides nothing.
 
 pub mod colors;
+pub mod decoder;
 pub mod event;
 pub mod input;
 
