@@ -165,21 +165,19 @@ impl App {
             self.fx.act(Action::Quit, Purpose::Other);
             return;
         }
-        self.interrupted_ms = Some(now_ms);
-        let mut did = "";
-        if let Some(screen) = self.open.as_ref().and_then(|k| self.screens.get_mut(k)) {
-            if !screen.composer.is_empty() {
-                screen.composer.clear();
-                did = "cleared · ";
-            } else if screen.is_working() && self.fx.may_send() {
-                screen.stop(&mut self.fx);
-                did = "stopping · ";
-            }
+        let draft = self.screen().filter(|s| !s.composer.is_empty());
+        if let Some(screen) = draft {
+            screen.composer.clear();
+            return;
         }
-        self.fx.say(
-            Tone::Info,
-            format!("{did}Ctrl-C again leaves; everything goes on running"),
-        );
+        self.interrupted_ms = Some(now_ms);
+        let works = self.screen().is_some_and(|s| s.is_working());
+        let words = if works {
+            "Ctrl-C again leaves; the work goes on · Esc stops it"
+        } else {
+            "Ctrl-C again leaves; everything goes on running"
+        };
+        self.fx.say(Tone::Info, words);
     }
 
     fn new_session(&mut self) {

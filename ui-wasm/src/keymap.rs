@@ -289,7 +289,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Theme, "theme", X::Everywhere, &[], "choose the colours").slash(),
         row(C::Redraw, "redraw", X::Everywhere, &["ctrl-l"], "draw the screen again"),
         row(C::Suspend, "suspend", X::Everywhere, &["ctrl-z"], "suspend, as job control does"),
-        row(C::Interrupt, "interrupt", X::Everywhere, &["ctrl-c"], "once: clear or stop; twice: leave"),
+        row(C::Interrupt, "interrupt", X::Everywhere, &["ctrl-c"], "clear the message; in an empty one, twice: leave"),
         row(C::Quit, "quit", X::Everywhere, &["ctrl-q"], "leave; everything goes on running").slash(),
 
         row(C::Left, "left", X::Editing, &["left", "ctrl-b"], "left"),

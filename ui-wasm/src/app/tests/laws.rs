@@ -234,6 +234,24 @@ fn ctrl_c_twice_leaves_and_once_does_not() {
 }
 
 #[test]
+fn ctrl_c_stops_nothing_and_answers_nothing() {
+    let mut world = World::with(80, 24, waiting());
+    world.text("later");
+    world.keys(&["ctrl-c"]);
+    assert_eq!(world.draft(), "");
+    world.keys(&["ctrl-c"]);
+    let said = "Ctrl-C again leaves; the work goes on · Esc stops it";
+    assert!(world.screen().contains(said), "{}", world.screen());
+    assert!(
+        actions(&world.asked).is_empty(),
+        "clearing was not the first"
+    );
+    world.keys(&["ctrl-c"]);
+    assert_eq!(actions(&world.asked), [Action::Quit]);
+    assert!(world.calls().is_empty(), "the work goes on");
+}
+
+#[test]
 fn tab_steers_while_a_turn_runs_and_that_ends_with_the_turn() {
     let mut world = World::with(80, 24, working());
     world.keys(&["tab"]);
