@@ -58,6 +58,7 @@ impl App {
     pub fn handle(&mut self, signal: Signal) -> Vec<Request> {
         self.fx.now_ms = signal.now_ms;
         let cause = Cause::of(&signal.event);
+        self.answer_due();
         self.take(signal.event);
         self.read_news();
         if self.fx.notice.expire(signal.now_ms) {
@@ -147,6 +148,9 @@ impl App {
     }
 
     fn leave(&mut self) {
+        if let Some(screen) = self.screen() {
+            screen.question.forget_letter();
+        }
         if let Some((session, conversation)) = self.open.take() {
             self.fx.server.unwatch(&Topic::Conversation {
                 session,

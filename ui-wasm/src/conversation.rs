@@ -139,8 +139,10 @@ impl Conversation {
         let Some(state) = &self.state else { return };
         self.outgoing
             .retain(|o| !state.submissions.iter().any(|s| s.request == o.request));
+        let asked = self.question.current();
         self.question.update(&state.questions, now_ms);
-        if self.question.shown(&state.questions).is_none() && self.focus == Focus::Question {
+        // A key meant for one question must never answer the next.
+        if self.question.current() != asked && self.focus == Focus::Question {
             self.focus = Focus::Composer;
         }
         if state.turn.is_none() {

@@ -12,7 +12,7 @@ use ratatui_core::{
 use crate::{
     conversation::{Conversation, Focus},
     effects::Effects,
-    hints::{composer_hints, gauge, hint_line, tone_style},
+    hints::{composer_hints, gauge, hint_line, hint_row, tone_style},
     keymap::Context,
     look::{self, Glyph, Look, sides},
     question::Stance,
@@ -444,7 +444,9 @@ fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, 
     }
     match conversation.focus {
         Focus::Question => {
-            hint_line(Context::Question, &[], left, buf, look);
+            let questions = conversation.state.as_ref().map(|s| s.questions.as_slice());
+            let hints = conversation.question.hints(questions.unwrap_or_default());
+            hint_row(&hints, left, buf, look);
         }
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);

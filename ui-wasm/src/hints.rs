@@ -28,7 +28,6 @@ pub(crate) fn hint_line(
     buf: &mut Buffer,
     look: &Look,
 ) -> u16 {
-    let theme = &look.theme;
     let mut hints: Vec<(String, String)> = before.to_vec();
     let of_table = TABLE
         .iter()
@@ -42,12 +41,23 @@ pub(crate) fn hint_line(
         (key, b.hint.to_owned())
     }));
     if let Some(palette) = keymap::binding(Command::Palette, Context::Everywhere) {
-        hints.push((palette.key(look.preset), "all".to_owned()));
+        hints.push((palette.key(look.preset), "commands".to_owned()));
     }
+    hint_row(&hints, row, buf, look)
+}
+
+/// Draws keys and what they do, as far as they fit; returns how many cells they take.
+pub(crate) fn hint_row(
+    hints: &[(String, String)],
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> u16 {
+    let theme = &look.theme;
     let mut x = 1;
     for (key, words) in hints {
         let gap = if x > 1 { 3 } else { 0 };
-        let wide = text::width(&key) + 1 + text::width(&words);
+        let wide = text::width(key) + 1 + text::width(words);
         if x + gap + wide > usize::from(row.width) {
             break;
         }
@@ -62,8 +72,8 @@ pub(crate) fn hint_line(
             );
         }
         x += gap;
-        x += text::put(buf, row.x + x as u16, row.y, wide, &key, theme.key) + 1;
-        x += text::put(buf, row.x + x as u16, row.y, wide, &words, theme.dim);
+        x += text::put(buf, row.x + x as u16, row.y, wide, key, theme.key) + 1;
+        x += text::put(buf, row.x + x as u16, row.y, wide, words, theme.dim);
     }
     x as u16
 }

@@ -254,7 +254,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Yes, "yes", X::Question, &["y"], "yes, once").hint("yes, once"),
         row(C::Always, "always", X::Question, &["a"], "yes, and always exactly this in this session").hint("always exactly this"),
         row(C::No, "no", X::Question, &["n"], "no").hint("no"),
-        row(C::EditAnswer, "change", X::Question, &["e"], "edit the command and run that instead").hint("edit the command"),
+        row(C::EditAnswer, "change", X::Question, &["e"], "edit the command and run that instead").hint("edit"),
         row(C::Why, "why", X::Question, &["w"], "no, and tell the model why").hint("why"),
         row(C::Back, "back", X::Question, &["esc"], "back to the message"),
 

@@ -122,14 +122,13 @@ fn a_focused_question_takes_its_letter_after_half_a_second_and_only_once() {
     let mut world = World::with(80, 24, waiting());
     world.now += 5_000;
     world.keys(&["alt-q", "y"]);
-    world.now += 500;
-    world.keys(&["y"]);
+    assert!(world.screen().contains("answering yes"));
+    world.wait(400);
     assert!(
         world.calls().is_empty(),
         "the first half second after the focus"
     );
-    world.now += 100;
-    world.keys(&["y", "y"]);
+    world.wait(100);
     let calls = world.calls();
     assert!(
         matches!(
@@ -145,7 +144,73 @@ fn a_focused_question_takes_its_letter_after_half_a_second_and_only_once() {
         ),
         "{calls:?}"
     );
-    assert_eq!(world.draft(), "y", "the second letter is typing again");
+    world.keys(&["y"]);
+    assert_eq!(world.draft(), "y", "the next letter is typing again");
+}
+
+#[test]
+fn letters_typed_in_a_burst_answer_nothing_and_are_the_message() {
+    for words in ["yes please", "no", "e", "please", "ay"] {
+        let mut world = World::with(80, 24, waiting());
+        world.keys(&["alt-q"]);
+        world.now += 5_000;
+        world.text(words);
+        if words.len() == 1 {
+            assert!(world.screen().contains("editing"), "{words}");
+            world.keys(&["esc"]);
+        }
+        world.wait(5_000);
+        assert!(world.calls().is_empty(), "{words}");
+        let expected = if words.len() == 1 { "" } else { words };
+        assert_eq!(world.draft(), expected);
+    }
+}
+
+#[test]
+fn a_letter_pressed_every_now_and_then_answers_once_and_enter_answers_at_once() {
+    for keys in [&["y", "y"][..], &["y", "enter"]] {
+        let mut world = World::with(80, 24, waiting());
+        world.keys(&["alt-q", keys[0]]);
+        let wake = world.app.wanted_wake(None);
+        assert!(wake.is_some_and(|ms| ms <= 500), "{wake:?}");
+        world.now += if keys[1] == "y" { 700 } else { 0 };
+        world.keys(&[keys[1]]);
+        let calls = world.calls();
+        assert!(
+            matches!(calls.as_slice(), [(_, Call::AnswerQuestion { .. })]),
+            "{calls:?}"
+        );
+    }
+}
+
+#[test]
+fn a_letter_for_one_question_never_answers_the_next() {
+    let mut world = World::with(80, 24, waiting());
+    world.keys(&["alt-q", "y"]);
+    let mut next = waiting();
+    next.questions[0].id = QuestionId(2);
+    world.snapshot(&next);
+    world.asked.clear();
+    world.wait(5_000);
+    world.keys(&["y"]);
+    world.wait(5_000);
+    assert!(world.calls().is_empty());
+    assert_eq!(world.draft(), "y");
+}
+
+#[test]
+fn the_last_row_and_the_box_offer_the_same_answers() {
+    let mut state = waiting();
+    state.questions[0].tool = "edit".into();
+    let mut world = World::with(80, 24, state);
+    assert!(world.screen().contains("Alt-Q, then  y yes, once"));
+    world.keys(&["alt-q"]);
+    assert_eq!(world.screen().matches("y yes, once").count(), 2);
+    assert!(!world.screen().contains("e edit"), "{}", world.screen());
+    world.keys(&["w"]);
+    world.wait(5_000);
+    assert!(world.screen().contains("no, because: "));
+    assert!(!world.screen().contains("y yes"), "{}", world.screen());
 }
 
 #[test]
@@ -193,6 +258,7 @@ fn an_edited_command_is_answered_as_written() {
     world.keys(&["alt-q"]);
     world.now += 1_000;
     world.keys(&["e"]);
+    world.wait(400);
     world.text(" -n");
     world.keys(&["enter"]);
     let calls = world.calls();

@@ -33,7 +33,7 @@ fn a_conversation_that_needs_someone_at_100_by_30() {
 
      ┌─ needs you ────────────────────────────────────────────────────────────────────────────────────┐
      │ Run  git push origin main ?                                                                    │
-     │ y yes, once   a always exactly this   n no   e edit the command   w why   (Alt-Q)              │
+     │ Alt-Q, then  y yes, once · a always exactly this · n no · e edit · w why                       │
      └────────────────────────────────────────────────────────────────────────────────────────────────┘
 
       ▌ also bump the changelog
@@ -65,7 +65,7 @@ fn the_same_at_80_by_24() {
 
      ┌─ needs you ────────────────────────────────────────────────────────────────┐
      │ Run  git push origin main ?                                                │
-     │ y yes, once   a always exactly this   n no   e edit the command   w why    │
+     │ Alt-Q, then  y yes, once · a always exactly this · n no · e edit · w why   │
      └────────────────────────────────────────────────────────────────────────────┘
 
       ▌ say what comes next
@@ -84,9 +84,9 @@ fn the_same_at_40_by_12() {
         now. 200 runs pass.
      ┌─ needs you ────────────────────────┐
      │ Run  git push origin main ?        │
-     │ y yes, once                        │
-     │ a always exactly this   n no       │
-     │ e edit the command   w why         │
+     │ Alt-Q, then  y yes, once           │
+     │ a always exactly this · n no       │
+     │ e edit · w why                     │
      └────────────────────────────────────┘
       ▌ say what comes next
         Alt-Q answers                 38 %
@@ -147,7 +147,7 @@ fn the_first_minute_with_the_stand_in() {
 
 
       ▌ say what should be done
-        Enter sends · / command · ! shell · Ctrl-K all                  38 % ▰▰▱▱▱
+        Enter sends · / command · ! shell · Ctrl-K commands             38 % ▰▰▱▱▱
     cursor 4,18
     "#);
 }
@@ -180,7 +180,7 @@ fn home_at_100_by_24() {
 
 
 
-      ↑↓ move · Enter open · n new · / search · p pin · r rename · e archive · Ctrl-K all
+      ↑↓ move · Enter open · n new · / search · p pin · r rename · e archive · Ctrl-K commands
     no cursor
     "#);
 }
@@ -263,7 +263,7 @@ fn the_palette_finds_by_typing() {
 
 
       ▌ say what should be done
-        Enter sends · / command · ! shell · Ctrl-K all                  38 % ▰▰▱▱▱
+        Enter sends · / command · ! shell · Ctrl-K commands             38 % ▰▰▱▱▱
     cursor 9,3
     "#);
 }
@@ -296,7 +296,7 @@ fn commands_are_listed_while_one_is_typed() {
       │   /thinking   choose how much the model thinks               │
       └──────────────────────────────────────────────────────────────┘
       ▌ /t
-        Enter sends · / command · ! shell · Ctrl-K all                  38 % ▰▰▱▱▱
+        Enter sends · / command · ! shell · Ctrl-K commands             38 % ▰▰▱▱▱
     cursor 6,22
     "#);
 }
@@ -362,7 +362,7 @@ fn a_lost_connection_is_said_and_what_was_sent_is_marked() {
       ▌ and bump the changelog
 
       ▌ say what should be done
-        Enter sends · / command · ! shell · Ctrl-K all                  38 % ▰▰▱▱▱
+        Enter sends · / command · ! shell · Ctrl-K commands             38 % ▰▰▱▱▱
     cursor 4,18
     "#);
 }
@@ -388,7 +388,7 @@ fn a_wide_terminal_keeps_the_text_narrow_and_in_the_middle() {
 
 
                                   ▌ say what should be done
-                                    Enter sends · / command · ! shell · Ctrl-K all                                          38 % ▰▰▱▱▱
+                                    Enter sends · / command · ! shell · Ctrl-K commands                                     38 % ▰▰▱▱▱
     cursor 32,16
     "#);
 }
