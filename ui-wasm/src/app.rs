@@ -41,6 +41,8 @@ pub struct App {
     pub(crate) picker: Option<Picker>,
     pub(crate) help: Option<Help>,
     pub(crate) models: Option<replies::Models>,
+    /// Until when the list takes no letters, in milliseconds since the Unix epoch.
+    pub(crate) deaf_until_ms: u64,
     pub(crate) interrupted_ms: Option<u64>,
     size: Option<Size>,
     dirty: bool,

@@ -20,6 +20,9 @@ use crate::{
 /// How soon a second Ctrl-C leaves, in milliseconds.
 const TWICE_MS: u64 = 2_000;
 
+/// How long the list takes no letters after it came by itself, in milliseconds: they were meant for the session.
+const DEAF_MS: u64 = 500;
+
 impl App {
     /// Does what a command says; `words` were typed after it.
     pub(crate) fn run(&mut self, command: Command, words: &str) {
@@ -35,7 +38,9 @@ impl App {
             C::Theme => self.pick(command, words, |app| Some(palette::themes(&app.look))),
             C::Home => self.go_home(),
             C::New => self.new_session(),
-            C::Rename | C::Archive | C::Pin | C::Retry => self.change_session(command, words),
+            C::Rename | C::Archive | C::Restore | C::Pin | C::Retry => {
+                self.change_session(command, words)
+            }
             C::Models => self.pick_model(words),
             C::Thinking => self.pick(command, words, |app| {
                 Some(palette::thinking(app.thinking()?))
@@ -207,8 +212,9 @@ impl App {
                 }
             }
             _ => {
+                let archived = self.home.row(&session).is_some_and(|r| r.archived);
                 self.home.change(command, &session, &mut self.fx);
-                if command == Command::Archive {
+                if command == Command::Archive && !archived && self.fx.is_owner() {
                     self.leave_for_list();
                 }
             }
@@ -220,6 +226,7 @@ impl App {
         let notice = self.fx.notice.clone();
         self.go_home();
         self.fx.notice = notice;
+        self.deaf_until_ms = self.fx.now_ms + DEAF_MS;
     }
 
     fn pick_session(&mut self) {

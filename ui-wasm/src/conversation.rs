@@ -4,7 +4,7 @@
 use porthole_bridge::Place;
 use porthole_protocol::{
     Answer, Call, CallError, ConversationDelta, ConversationId, ConversationState, Entry,
-    EntryBody, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
+    EntryBody, ErrorCode, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
 };
 
 use ratatui_core::layout::Rect;
@@ -106,6 +106,12 @@ impl Conversation {
             session: self.session.as_str().to_owned(),
             conversation: self.id.0,
         }
+    }
+
+    /// Returns whether there is no such conversation, so that nothing can be written to it.
+    pub(crate) fn is_missing(&self) -> bool {
+        let missing = |e: &CallError| e.code == ErrorCode::NotFound;
+        self.state.is_none() && self.ended.as_ref().is_some_and(missing)
     }
 
     /// Returns whether a turn is going on.

@@ -13,7 +13,7 @@ use crate::{
     conversation::{Conversation, Focus},
     effects::Effects,
     hints::{composer_hints, gauge, hint_line, hint_row, tone_style},
-    keymap::Context,
+    keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
     question::Stance,
     server::Link,
@@ -209,7 +209,10 @@ fn state_words(
     if let Some(SessionState::Failed { reason }) = row.map(|r| &r.state) {
         return Some(format!("failed: {reason} · /retry tries again"));
     }
-    conversation.ended.as_ref().map(|e| e.message.clone())
+    let ended = conversation.ended.as_ref();
+    ended
+        .filter(|_| !conversation.is_missing())
+        .map(|e| e.message.clone())
 }
 
 /// Returns a policy in words for the header.
@@ -342,7 +345,10 @@ fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, Strin
             reason,
         } => {
             let seconds = at_ms.saturating_sub(now_ms).div_ceil(1000);
-            format!("{reason}; try {attempt} in {seconds} s")
+            match seconds {
+                0 => format!("{reason}; trying again"),
+                _ => format!("{reason}; try {attempt} in {seconds} s"),
+            }
         }
         TurnPhase::Stopping => "stopping".into(),
     };
@@ -397,6 +403,9 @@ fn composer(
         );
         return None;
     }
+    if conversation.is_missing() {
+        return None;
+    }
     let placeholder = if conversation.is_working() {
         "say what comes next"
     } else {
@@ -440,6 +449,13 @@ fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, 
             &[(words, tone_style(tone, look))],
         );
         look::pieces(buf, right, &[(&gauge, theme.dim)]);
+        return;
+    }
+    if conversation.is_missing() {
+        let ways = keymap::binding(Command::Sessions, Context::Everywhere)
+            .map(|b| (b.key(look.preset), "sessions".to_owned()));
+        let ways: Vec<_> = ways.into_iter().collect();
+        hint_row(&ways, left, buf, look);
         return;
     }
     match conversation.focus {

@@ -28,10 +28,17 @@ pub(crate) fn hint_line(
     buf: &mut Buffer,
     look: &Look,
 ) -> u16 {
-    let mut hints: Vec<(String, String)> = before.to_vec();
+    let mut hints = before.to_vec();
+    hints.extend(table_hints(context, look));
+    hint_row(&hints, row, buf, look)
+}
+
+/// Returns what the table of commands offers in a context.
+pub(crate) fn table_hints(context: Context, look: &Look) -> Vec<(String, String)> {
     let of_table = TABLE
         .iter()
         .filter(|b| b.context == context && !b.hint.is_empty());
+    let mut hints: Vec<(String, String)> = Vec::new();
     hints.extend(of_table.map(|b| {
         let key = if b.hint == "move" {
             if look.unicode { "↑↓" } else { "Up/Down" }.to_owned()
@@ -43,7 +50,7 @@ pub(crate) fn hint_line(
     if let Some(palette) = keymap::binding(Command::Palette, Context::Everywhere) {
         hints.push((palette.key(look.preset), "commands".to_owned()));
     }
-    hint_row(&hints, row, buf, look)
+    hints
 }
 
 /// Draws keys and what they do, as far as they fit; returns how many cells they take.

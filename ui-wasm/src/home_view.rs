@@ -11,7 +11,7 @@ use crate::{
     clock,
     editor::{self, Editor},
     effects::Effects,
-    hints::{hint_line, tone_style},
+    hints::{hint_row, table_hints, tone_style},
     home::{Home, Line, Prompt},
     keymap::{Command, Context},
     look::{self, Glyph, Look, sides},
@@ -332,9 +332,16 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
         .current()
         .is_some_and(|r| matches!(r.state, SessionState::Failed { .. }));
     let retry = crate::keymap::binding(Command::Retry, Context::Home).filter(|_| failed);
-    let before: Vec<_> = retry
-        .map(|b| (b.key(look.preset), "try again".to_owned()))
+    let before = retry.map(|b| (b.key(look.preset), "try again".to_owned()));
+    let mut hints: Vec<_> = before
         .into_iter()
+        .chain(table_hints(Context::Home, look))
         .collect();
-    hint_line(Context::Home, &before, row, buf, look);
+    if home.current().is_some_and(|r| r.archived) {
+        let archive = hints.iter_mut().find(|(_, words)| words == "archive");
+        if let Some((_, words)) = archive {
+            "restore".clone_into(words);
+        }
+    }
+    hint_row(&hints, row, buf, look);
 }

@@ -73,6 +73,10 @@ impl App {
     }
 
     fn key_home(&mut self, key: Key) {
+        let letter = typed(key).is_some() || key.code == KeyCode::Enter;
+        if letter && self.fx.now_ms <= self.deaf_until_ms {
+            return;
+        }
         if self.home.prompt.is_some() {
             self.key_prompt(key);
         } else if let Some(command) = self.find(key, &[Context::Home, Context::Everywhere]) {
@@ -133,9 +137,11 @@ impl App {
             Context::Editing,
         ];
         let command = self.find(key, &contexts);
+        let missing = self.screen().is_some_and(|s| s.is_missing());
         match (command, typed(key)) {
+            (Some(Command::Send), _) if missing => {}
             (Some(command), _) => self.run(command, ""),
-            (None, Some(c)) if self.fx.may_send() => {
+            (None, Some(c)) if self.fx.may_send() && !missing => {
                 if let Some(screen) = self.screen() {
                     screen.composer.typed(c);
                 }
@@ -276,7 +282,8 @@ impl App {
 
     pub(super) fn paste(&mut self, text: &str) {
         self.dirty = true;
-        let may_send = self.fx.may_send();
+        let missing = self.screen().is_some_and(|s| s.is_missing());
+        let may_send = self.fx.may_send() && !missing;
         if let Some(picker) = &mut self.picker {
             picker.paste(text);
         } else if self.open.is_none() {

@@ -1,7 +1,7 @@
 //! What news of the server does to the screens.
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, QuestionId, Topic, TopicDelta, TopicState, replies,
+    Call, CallError, ConversationId, ErrorCode, QuestionId, Topic, TopicDelta, TopicState, replies,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -99,7 +99,10 @@ impl App {
         {
             screen.ended = Some(error.clone());
         }
-        self.fx.say(Tone::Error, words(&error));
+        // Of what is not there the screen itself says so.
+        if error.code != ErrorCode::NotFound {
+            self.fx.say(Tone::Error, words(&error));
+        }
         self.dirty = true;
     }
 

@@ -318,6 +318,91 @@ fn ctrl_c_stops_nothing_and_answers_nothing() {
 }
 
 #[test]
+fn a_queued_message_says_what_becomes_of_it_once_the_turn_stopped() {
+    let mut state = working();
+    state.submissions = vec![Submission {
+        id: SubmissionId(9),
+        request: porthole_protocol::RequestId::parse("q9").expect("an id"),
+        author: message(1, "").author,
+        mode: SendMode::FollowUp,
+        text: "then the changelog".into(),
+        at_ms: NOW,
+        state: SubmissionState::Queued,
+    }];
+    let mut world = World::with(80, 30, state);
+    assert!(world.screen().contains("queued, follows this turn"));
+    world.delta(&ConversationDelta::Turn { turn: None });
+    let kept = "kept; goes with your next message · Alt-↑ takes it back";
+    assert!(world.screen().contains(kept), "{}", world.screen());
+}
+
+#[test]
+fn a_session_is_archived_and_brought_back_from_inside() {
+    let mut world = World::with(80, 24, talked());
+    world.text("/archive ");
+    world.keys(&["enter"]);
+    assert!(world.app.open.is_none());
+    assert!(world.screen().contains("/restore brings it back"));
+    world.asked.clear();
+    world.now += 200;
+    world.keys(&["n", "e", "enter"]);
+    assert!(
+        world.calls().is_empty(),
+        "letters were meant for the session"
+    );
+    assert!(world.app.open.is_none() && world.app.home.prompt.is_none());
+    let mut rows = rows_of_home();
+    rows[0].archived = true;
+    world.sessions(rows);
+    world
+        .app
+        .open(session("s1"), porthole_protocol::ConversationId::ROOT);
+    world.snapshot(&talked());
+    for command in ["/restore", "/archive"] {
+        world.asked.clear();
+        world.text(&format!("{command} "));
+        world.keys(&["enter"]);
+        let calls = world.calls();
+        assert!(
+            matches!(calls.as_slice(), [(_, Call::SessionRestore { .. })]),
+            "{command}: {calls:?}"
+        );
+        assert!(world.app.open.is_some(), "{command} stays");
+        assert!(world.screen().contains("brought back"), "{command}");
+    }
+}
+
+#[test]
+fn an_archived_row_offers_to_restore() {
+    let mut world = World::with(100, 24, talked());
+    world.keys(&["alt-h", "a"]);
+    assert!(world.screen().contains("e archive"));
+    world.keys(&["down", "down", "down", "down"]);
+    assert!(world.screen().contains("e restore"), "{}", world.screen());
+}
+
+#[test]
+fn a_session_that_is_not_there_is_said_once_with_the_way_out() {
+    let mut world = World::begin(start(80, 24));
+    world.connect(1);
+    world.frame(json!({"ended": {"topic": topic(), "error": {"code": "not_found", "message": "there is no such session", "hint": ""}}}));
+    world.text("hello");
+    world.keys(&["enter"]);
+    let screen = world.screen();
+    assert_eq!(
+        screen.matches("there is no such session").count(),
+        1,
+        "{screen}"
+    );
+    assert!(screen.contains("Ctrl-P sessions"), "{screen}");
+    assert!(
+        !screen.contains("hello") && !screen.contains("say what"),
+        "{screen}"
+    );
+    assert_eq!(world.draft(), "");
+}
+
+#[test]
 fn tab_steers_while_a_turn_runs_and_that_ends_with_the_turn() {
     let mut world = World::with(80, 24, working());
     world.keys(&["tab"]);
