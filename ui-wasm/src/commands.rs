@@ -27,6 +27,9 @@ impl App {
     /// Does what a command says; `words` were typed after it.
     pub(crate) fn run(&mut self, command: Command, words: &str) {
         use Command as C;
+        if matches!(command, C::Palette | C::Sessions | C::Help | C::Models) {
+            self.fx.notice.clear_error();
+        }
         match command {
             C::Palette => self.picker = Some(palette::commands(self.open.is_some(), &self.look)),
             C::Sessions => self.pick_session(),

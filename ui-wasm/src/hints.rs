@@ -6,7 +6,7 @@ use ratatui_core::{buffer::Buffer, layout::Rect, style::Style};
 use crate::{
     conversation::Conversation,
     keymap::{self, Command, Context, TABLE},
-    look::{Glyph, Look},
+    look::{self, Glyph, Look},
     notice::Tone,
     text,
 };
@@ -17,6 +17,32 @@ pub(crate) fn tone_style(tone: Tone, look: &Look) -> Style {
         Tone::Done => look.theme.ok,
         Tone::Info => look.theme.text,
         Tone::Error => look.theme.error,
+    }
+}
+
+/// Rows that a notice may take.
+const NOTICE_ROWS: usize = 2;
+
+/// Returns a notice in rows of at most `cols` cells, so that its end, where the hint stands, is not lost.
+pub(crate) fn notice_lines(words: &str, cols: usize) -> Vec<String> {
+    let mut lines = text::wrap(words, cols.max(8));
+    if lines.len() > NOTICE_ROWS {
+        let rest = lines[NOTICE_ROWS - 1..].join(" ");
+        lines.truncate(NOTICE_ROWS - 1);
+        lines.push(text::cut(&rest, cols).to_string());
+    }
+    lines
+}
+
+/// Draws the rows of a notice.
+pub(crate) fn notice_view(lines: &[String], tone: Tone, area: Rect, buf: &mut Buffer, look: &Look) {
+    for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
+        let row = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        look::pieces(buf, row, &[(line, tone_style(tone, look))]);
     }
 }
 

@@ -240,6 +240,11 @@ impl Home {
         self.prompt = Some(Prompt::New(Editor::with(&dir)));
     }
 
+    /// Opens the field again with what was typed, since no session could be made there.
+    pub(crate) fn ask_directory_again(&mut self, dir: &str) {
+        self.prompt = Some(Prompt::New(Editor::with(dir)));
+    }
+
     /// Returns the open field of text.
     pub(crate) fn field(&mut self) -> Option<&mut Editor> {
         match &mut self.prompt {

@@ -342,7 +342,12 @@ fn a_session_is_archived_and_brought_back_from_inside() {
     world.text("/archive ");
     world.keys(&["enter"]);
     assert!(world.app.open.is_none());
-    assert!(world.screen().contains("/restore brings it back"));
+    let said = world
+        .screen()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(said.contains("/restore brings it back"), "{said}");
     world.asked.clear();
     world.now += 200;
     world.keys(&["n", "e", "enter"]);
@@ -400,6 +405,77 @@ fn a_session_that_is_not_there_is_said_once_with_the_way_out() {
         "{screen}"
     );
     assert_eq!(world.draft(), "");
+}
+
+#[test]
+fn a_long_error_takes_two_rows_and_goes_with_the_next_screen() {
+    let mut world = World::with(80, 24, talked());
+    world.text("hello");
+    world.keys(&["enter"]);
+    let id = world.calls()[0].0;
+    let message =
+        "the disk of the machine on which this session works has no room left for another message";
+    world.refuse(id, &format!("{message} · hint: remove `target`"));
+    let screen = world.screen();
+    assert!(screen.contains("hint: remove `target`"), "{screen}");
+    assert!(screen.contains("▌ hello"), "{screen}");
+    world.keys(&["ctrl-k", "esc"]);
+    assert!(!world.screen().contains("the disk of the machine"));
+}
+
+#[test]
+fn a_success_takes_an_old_error_away() {
+    let mut world = World::with(80, 24, talked());
+    world.text("hello");
+    world.keys(&["enter"]);
+    let id = world.calls()[0].0;
+    world.refuse(id, "the disk is full");
+    world.app.choose(crate::picker::Choice::Policy(
+        porthole_protocol::Policy::Auto,
+    ));
+    world.keys(&["left"]);
+    let id = world.calls()[0].0;
+    world.reply(id, json!({}));
+    assert!(!world.screen().contains("the disk is full"));
+}
+
+#[test]
+fn a_directory_that_is_not_there_can_be_corrected() {
+    let mut world = World::with(80, 24, talked());
+    world.keys(&["alt-h", "n"]);
+    world.text("/nowher");
+    world.keys(&["enter"]);
+    let id = world.calls()[0].0;
+    world.refuse(id, "there is no such directory");
+    let screen = world.screen();
+    assert!(
+        screen.contains("new session in  ~/src/shop/nowher"),
+        "{screen}"
+    );
+    assert!(screen.contains("there is no such directory"), "{screen}");
+}
+
+#[test]
+fn the_welcome_knows_whether_another_model_could_answer() {
+    let mut state = empty();
+    state.info.practice = true;
+    let mut world = World::begin(start(80, 24));
+    world.connect(1);
+    world.snapshot(&state);
+    assert!(world.screen().contains("No model is configured"));
+    let calls = world.calls();
+    let [(id, Call::Models {})] = calls.as_slice() else {
+        panic!("asks for the models once: {calls:?}");
+    };
+    let model = |name: &str| {
+        let model = porthole_protocol::ModelRef::parse(name).expect("a model");
+        json!({"model": model, "name": name, "context": null, "thinking": [], "ready": true, "source": "x"})
+    };
+    let practice = model("practice/practice");
+    world.reply(*id, json!({"models": [practice, model("a/b")], "default": practice["model"], "config_path": "x"}));
+    let screen = world.screen();
+    assert!(screen.contains("/models chooses another"), "{screen}");
+    assert!(!screen.contains("No model is configured"));
 }
 
 #[test]
