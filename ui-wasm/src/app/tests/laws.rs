@@ -479,6 +479,61 @@ fn the_welcome_knows_whether_another_model_could_answer() {
 }
 
 #[test]
+fn the_palette_begins_with_what_is_useful_now_and_says_what_it_cuts() {
+    let mut world = World::with(80, 24, talked());
+    world.keys(&["ctrl-k"]);
+    let screen = world.screen();
+    assert!(
+        screen.contains("▸ make a session in a directory"),
+        "{screen}"
+    );
+    assert!(!screen.contains("stop the turn"), "{screen}");
+    assert!(screen.contains("more ─"), "{screen}");
+    let mut world = World::with(80, 24, waiting());
+    world.keys(&["ctrl-k"]);
+    let screen = world.screen();
+    assert!(screen.contains("▸ go to the question"), "{screen}");
+    assert!(screen.contains("stop the turn"), "{screen}");
+}
+
+#[test]
+fn help_says_that_there_is_more_and_begins_where_one_is() {
+    let mut world = World::with(80, 24, talked());
+    world.keys(&["alt-h", "f1"]);
+    let screen = world.screen();
+    assert!(
+        screen
+            .lines()
+            .nth(1)
+            .is_some_and(|l| l.contains("In the list of sessions")),
+        "{screen}"
+    );
+    assert!(screen.contains("more ─"), "{screen}");
+}
+
+#[test]
+fn the_list_of_sessions_to_switch_to_shows_short_places_and_makes_new_ones() {
+    let mut world = World::with(80, 24, talked());
+    let mut rows = rows_of_home();
+    for row in &mut rows {
+        row.dir = row.dir.replace('~', "/home/ada");
+    }
+    rows[3].dir = "/srv/www/shop/site".into();
+    world.sessions(rows);
+    world.keys(&["ctrl-p"]);
+    let screen = world.screen();
+    assert!(screen.contains("working · ~/src/shop"), "{screen}");
+    assert!(screen.contains("…/shop/site"), "{screen}");
+    world.text("new session");
+    world.keys(&["enter"]);
+    assert!(
+        world.screen().contains("new session in"),
+        "{}",
+        world.screen()
+    );
+}
+
+#[test]
 fn tab_steers_while_a_turn_runs_and_that_ends_with_the_turn() {
     let mut world = World::with(80, 24, working());
     world.keys(&["tab"]);
