@@ -41,6 +41,8 @@ pub struct App {
     pub(crate) picker: Option<Picker>,
     pub(crate) help: Option<Help>,
     pub(crate) models: Option<replies::Models>,
+    /// Until when the list takes no letters, in milliseconds since the Unix epoch.
+    pub(crate) deaf_until_ms: u64,
     pub(crate) interrupted_ms: Option<u64>,
     size: Option<Size>,
     dirty: bool,
@@ -58,6 +60,7 @@ impl App {
     pub fn handle(&mut self, signal: Signal) -> Vec<Request> {
         self.fx.now_ms = signal.now_ms;
         let cause = Cause::of(&signal.event);
+        self.answer_due();
         self.take(signal.event);
         self.read_news();
         if self.fx.notice.expire(signal.now_ms) {
@@ -147,6 +150,9 @@ impl App {
     }
 
     fn leave(&mut self) {
+        if let Some(screen) = self.screen() {
+            screen.question.forget_letter();
+        }
         if let Some((session, conversation)) = self.open.take() {
             self.fx.server.unwatch(&Topic::Conversation {
                 session,

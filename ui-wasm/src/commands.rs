@@ -1,7 +1,7 @@
 //! What each command does on the screen that is open. Which key means it stands in `keymap`.
 
 use porthole_bridge::Action;
-use porthole_protocol::{Call, ConversationId, ModelRef, Policy, SendMode, Thinking};
+use porthole_protocol::{Call, ConversationId, ModelRef, Policy, SendMode, SessionState, Thinking};
 
 use crate::{
     App,
@@ -10,7 +10,7 @@ use crate::{
     effects::Purpose,
     help::Help,
     home,
-    keymap::Command,
+    keymap::{Command, Context},
     notice::Tone,
     palette,
     picker::{Choice, Picker},
@@ -20,14 +20,23 @@ use crate::{
 /// How soon a second Ctrl-C leaves, in milliseconds.
 const TWICE_MS: u64 = 2_000;
 
+/// How long the list takes no letters after it came by itself, in milliseconds: they were meant for the session.
+const DEAF_MS: u64 = 500;
+
 impl App {
     /// Does what a command says; `words` were typed after it.
     pub(crate) fn run(&mut self, command: Command, words: &str) {
         use Command as C;
+        if matches!(command, C::Palette | C::Sessions | C::Help | C::Models) {
+            self.fx.notice.clear_error();
+        }
         match command {
-            C::Palette => self.picker = Some(palette::commands(self.open.is_some(), &self.look)),
+            C::Palette => {
+                let list = palette::commands(self.open.is_some(), &self.look, |c| self.fits(c));
+                self.picker = Some(list);
+            }
             C::Sessions => self.pick_session(),
-            C::Help => self.help = Some(Help::default()),
+            C::Help => self.help = Some(Help::of(self.place_of_keys())),
             C::Redraw => {}
             C::Suspend => self.fx.act(Action::Suspend, Purpose::Other),
             C::Interrupt => self.interrupt(),
@@ -35,7 +44,9 @@ impl App {
             C::Theme => self.pick(command, words, |app| Some(palette::themes(&app.look))),
             C::Home => self.go_home(),
             C::New => self.new_session(),
-            C::Rename | C::Archive | C::Pin | C::Retry => self.change_session(command, words),
+            C::Rename | C::Archive | C::Restore | C::Pin | C::Retry => {
+                self.change_session(command, words)
+            }
             C::Models => self.pick_model(words),
             C::Thinking => self.pick(command, words, |app| {
                 Some(palette::thinking(app.thinking()?))
@@ -47,6 +58,44 @@ impl App {
             C::CopyCode => self.copy(|state| transcript::code_blocks(state).pop(), "code"),
             other if self.open.is_none() => self.run_home(other),
             other => self.run_conversation(other),
+        }
+    }
+
+    /// Returns whose keys act now.
+    fn place_of_keys(&self) -> Context {
+        let screen = self.open.as_ref().and_then(|key| self.screens.get(key));
+        match screen.map(|s| s.focus) {
+            None => Context::Home,
+            Some(Focus::Composer) => Context::Composer,
+            Some(Focus::Reading) => Context::Reading,
+            Some(Focus::Question) => Context::Question,
+        }
+    }
+
+    /// Returns whether a command has something to act on now.
+    fn fits(&self, command: Command) -> bool {
+        use Command as C;
+        let screen = self.open.as_ref().and_then(|key| self.screens.get(key));
+        let row = match &self.open {
+            Some((session, _)) => self.home.row(session),
+            None => self.home.current(),
+        };
+        let state = screen.and_then(|s| s.state.as_ref());
+        let working = screen.is_some_and(Conversation::is_working);
+        match command {
+            C::Stop => working || (screen.is_none() && !self.home.filter.is_empty()),
+            C::ToggleMode => working,
+            C::Complete => false,
+            C::ToQuestion => state
+                .is_some_and(|s| screen.is_some_and(|c| c.question.shown(&s.questions).is_some())),
+            C::Withdraw => state.is_some_and(|s| !s.submissions.is_empty()),
+            C::Copy => state.and_then(transcript::last_answer).is_some(),
+            C::CopyCode => state.is_some_and(|s| !transcript::code_blocks(s).is_empty()),
+            C::Retry => row.is_some_and(|r| matches!(r.state, SessionState::Failed { .. })),
+            C::Restore => row.is_some_and(|r| r.archived),
+            C::Archive => row.is_some_and(|r| !r.archived),
+            C::Open | C::Pin | C::Rename => row.is_some(),
+            _ => true,
         }
     }
 
@@ -165,21 +214,19 @@ impl App {
             self.fx.act(Action::Quit, Purpose::Other);
             return;
         }
-        self.interrupted_ms = Some(now_ms);
-        let mut did = "";
-        if let Some(screen) = self.open.as_ref().and_then(|k| self.screens.get_mut(k)) {
-            if !screen.composer.is_empty() {
-                screen.composer.clear();
-                did = "cleared · ";
-            } else if screen.is_working() && self.fx.may_send() {
-                screen.stop(&mut self.fx);
-                did = "stopping · ";
-            }
+        let draft = self.screen().filter(|s| !s.composer.is_empty());
+        if let Some(screen) = draft {
+            screen.composer.clear();
+            return;
         }
-        self.fx.say(
-            Tone::Info,
-            format!("{did}Ctrl-C again leaves; everything goes on running"),
-        );
+        self.interrupted_ms = Some(now_ms);
+        let works = self.screen().is_some_and(|s| s.is_working());
+        let words = if works {
+            "Ctrl-C again leaves; the work goes on · Esc stops it"
+        } else {
+            "Ctrl-C again leaves; everything goes on running"
+        };
+        self.fx.say(Tone::Info, words);
     }
 
     fn new_session(&mut self) {
@@ -209,8 +256,9 @@ impl App {
                 }
             }
             _ => {
+                let archived = self.home.row(&session).is_some_and(|r| r.archived);
                 self.home.change(command, &session, &mut self.fx);
-                if command == Command::Archive {
+                if command == Command::Archive && !archived && self.fx.is_owner() {
                     self.leave_for_list();
                 }
             }
@@ -222,11 +270,24 @@ impl App {
         let notice = self.fx.notice.clone();
         self.go_home();
         self.fx.notice = notice;
+        self.deaf_until_ms = self.fx.now_ms + DEAF_MS;
     }
 
     fn pick_session(&mut self) {
         let current = self.open.as_ref().map(|(session, _)| session.as_str());
-        self.picker = Some(palette::sessions(self.home.rows(), current));
+        let home = self.home_dir();
+        let home = home.as_deref();
+        self.picker = Some(palette::sessions(self.home.rows(), current, home));
+    }
+
+    /// Returns the home directory, where an open session shows its place from there.
+    fn home_dir(&self) -> Option<String> {
+        self.screens.iter().find_map(|((session, _), screen)| {
+            let cwd = &screen.state.as_ref()?.info.cwd;
+            let tail = cwd.strip_prefix('~')?;
+            let dir = self.home.row(session)?.dir.strip_suffix(tail)?;
+            dir.starts_with('/').then(|| dir.to_owned())
+        })
     }
 
     fn pick(&mut self, command: Command, words: &str, list: impl Fn(&Self) -> Option<Picker>) {

@@ -351,6 +351,7 @@ impl Composer {
                 ],
             );
         }
+        look::more_below(buf, area, listed.len().saturating_sub(first + rows), look);
     }
 
     /// Takes a click; returns whether it was in the draft.

@@ -4,7 +4,7 @@
 use porthole_bridge::Place;
 use porthole_protocol::{
     Answer, Call, CallError, ConversationDelta, ConversationId, ConversationState, Entry,
-    EntryBody, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
+    EntryBody, ErrorCode, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
 };
 
 use ratatui_core::layout::Rect;
@@ -108,6 +108,12 @@ impl Conversation {
         }
     }
 
+    /// Returns whether there is no such conversation, so that nothing can be written to it.
+    pub(crate) fn is_missing(&self) -> bool {
+        let missing = |e: &CallError| e.code == ErrorCode::NotFound;
+        self.state.is_none() && self.ended.as_ref().is_some_and(missing)
+    }
+
     /// Returns whether a turn is going on.
     pub(crate) fn is_working(&self) -> bool {
         self.state.as_ref().is_some_and(|s| s.turn.is_some())
@@ -139,8 +145,10 @@ impl Conversation {
         let Some(state) = &self.state else { return };
         self.outgoing
             .retain(|o| !state.submissions.iter().any(|s| s.request == o.request));
+        let asked = self.question.current();
         self.question.update(&state.questions, now_ms);
-        if self.question.shown(&state.questions).is_none() && self.focus == Focus::Question {
+        // A key meant for one question must never answer the next.
+        if self.question.current() != asked && self.focus == Focus::Question {
             self.focus = Focus::Composer;
         }
         if state.turn.is_none() {

@@ -12,9 +12,10 @@ use ratatui_core::{
 use crate::{
     conversation::{Conversation, Focus},
     effects::Effects,
-    hints::{composer_hints, gauge, hint_line, tone_style},
-    keymap::Context,
+    hints::{composer_hints, gauge, hint_line, hint_row, notice_lines, notice_view},
+    keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
+    notice::Tone,
     question::Stance,
     server::Link,
     text,
@@ -44,12 +45,14 @@ pub(crate) fn view(
         animate: look.animates(),
         me: &me,
     };
-    let rows = rows(conversation, page, &cx);
+    let notice = notice(conversation, page.width - 2, look, fx);
+    let hint_rows = notice.as_ref().map_or(1, |(_, lines)| lines.len().max(1));
+    let rows = rows(conversation, page, &cx, hint_rows as u16);
     header(conversation, row, rows.header, buf, look, fx);
     transcript(conversation, rows.transcript, buf, look, fx, &cx);
     let asked = question(conversation, rows.question, buf, look, fx, &cx);
     let typed = composer(conversation, rows.composer, buf, look, fx);
-    hints(conversation, rows.hints, buf, look, fx);
+    hints(conversation, notice, rows.hints, buf, look);
     conversation.composer.view_list(buf, look);
     match conversation.focus {
         Focus::Composer => typed,
@@ -67,7 +70,7 @@ struct Rows {
     hints: Rect,
 }
 
-fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
+fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>, hints: u16) -> Rows {
     let small = page.height < 16;
     let inside = Rect {
         x: page.x + 1,
@@ -80,7 +83,6 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>) -> Rows {
         ..inside
     };
     let header = if small { 1 } else { 2 };
-    let hints = 1;
     let composer = conversation.composer.height(inside.width, page.height / 3);
     let gap = u16::from(!small);
     let taken = header + hints + composer + gap;
@@ -209,7 +211,10 @@ fn state_words(
     if let Some(SessionState::Failed { reason }) = row.map(|r| &r.state) {
         return Some(format!("failed: {reason} · /retry tries again"));
     }
-    conversation.ended.as_ref().map(|e| e.message.clone())
+    let ended = conversation.ended.as_ref();
+    ended
+        .filter(|_| !conversation.is_missing())
+        .map(|e| e.message.clone())
 }
 
 /// Returns a policy in words for the header.
@@ -342,7 +347,10 @@ fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, Strin
             reason,
         } => {
             let seconds = at_ms.saturating_sub(now_ms).div_ceil(1000);
-            format!("{reason}; try {attempt} in {seconds} s")
+            match seconds {
+                0 => format!("{reason}; trying again"),
+                _ => format!("{reason}; try {attempt} in {seconds} s"),
+            }
         }
         TurnPhase::Stopping => "stopping".into(),
     };
@@ -397,6 +405,9 @@ fn composer(
         );
         return None;
     }
+    if conversation.is_missing() {
+        return None;
+    }
     let placeholder = if conversation.is_working() {
         "say what comes next"
     } else {
@@ -415,36 +426,62 @@ fn composer(
     )
 }
 
-fn hints(conversation: &Conversation, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+/// Returns the notice of the moment in the rows that it takes beside the gauge.
+fn notice(
+    conversation: &Conversation,
+    cols: u16,
+    look: &Look,
+    fx: &Effects,
+) -> Option<(Tone, Vec<String>)> {
+    let (tone, words) = fx.notice.shown()?;
+    let gauge = gauge(conversation.state.as_ref(), look, cols < 60);
+    let room = usize::from(cols).saturating_sub(text::width(&gauge) + 4);
+    Some((tone, notice_lines(words, room)))
+}
+
+fn hints(
+    conversation: &Conversation,
+    notice: Option<(Tone, Vec<String>)>,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) {
     let theme = &look.theme;
     let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
     let wide = text::width(&gauge) as u16;
     let right = Rect {
         x: row.right().saturating_sub(wide),
+        y: row.bottom().saturating_sub(1),
         width: wide.min(row.width),
-        ..row
+        height: 1,
     };
     let left = Rect {
         x: row.x + 2,
         width: row.width.saturating_sub(wide + 3),
         ..row
     };
-    if let Some((tone, words)) = fx.notice.shown() {
-        look::pieces(
-            buf,
-            Rect {
-                x: left.x + 1,
-                width: left.width.saturating_sub(1),
-                ..left
-            },
-            &[(words, tone_style(tone, look))],
-        );
+    if let Some((tone, lines)) = notice {
+        let left = Rect {
+            x: left.x + 1,
+            width: left.width.saturating_sub(1),
+            ..left
+        };
+        notice_view(&lines, tone, left, buf, look);
         look::pieces(buf, right, &[(&gauge, theme.dim)]);
+        return;
+    }
+    if conversation.is_missing() {
+        let ways = keymap::binding(Command::Sessions, Context::Everywhere)
+            .map(|b| (b.key(look.preset), "sessions".to_owned()));
+        let ways: Vec<_> = ways.into_iter().collect();
+        hint_row(&ways, left, buf, look);
         return;
     }
     match conversation.focus {
         Focus::Question => {
-            hint_line(Context::Question, &[], left, buf, look);
+            let questions = conversation.state.as_ref().map(|s| s.questions.as_slice());
+            let hints = conversation.question.hints(questions.unwrap_or_default());
+            hint_row(&hints, left, buf, look);
         }
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);

@@ -30,6 +30,8 @@ pub(crate) struct Effects {
     pub(crate) notice: Notice,
     /// New ids.
     pub(crate) ids: Ids,
+    /// Whether a model other than the built-in stand-in can be chosen.
+    pub(crate) other_models: bool,
     /// Milliseconds since the Unix epoch.
     pub(crate) now_ms: u64,
     /// Actions whose outcome is awaited.

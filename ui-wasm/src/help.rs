@@ -5,17 +5,27 @@ use ratatui_core::{buffer::Buffer, layout::Rect, style::Style};
 use crate::{
     keymap::{Binding, Command, Context, Preset, TABLE},
     look::{self, Look},
+    text,
 };
 
 /// The help that is open, and how far it is scrolled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Help {
+    from: Option<Context>,
     first: usize,
     page: usize,
     lines: usize,
 }
 
 impl Help {
+    /// Returns help that begins with the keys of the place one comes from.
+    pub(crate) fn of(context: Context) -> Self {
+        Self {
+            from: Some(context),
+            ..Self::default()
+        }
+    }
+
     /// Scrolls; returns false where the command is none of help, which closes it.
     pub(crate) fn apply(&mut self, command: Command) -> bool {
         let page = self.page.max(1) as isize;
@@ -47,7 +57,7 @@ impl Help {
             ..page
         };
         let inside = look::float(buf, area, "keys and commands · Esc closes", look);
-        let lines = lines(look.preset);
+        let lines = lines(look.preset, self.from, usize::from(inside.width));
         self.page = usize::from(inside.height);
         self.lines = lines.len();
         self.scroll(0);
@@ -59,32 +69,58 @@ impl Help {
             };
             line_view(line, row, buf, look);
         }
+        let below = self.lines.saturating_sub(self.first + self.page);
+        look::more_below(buf, area, below, look);
     }
 }
 
 enum HelpLine {
     Blank,
     Heading(&'static str),
-    Row(&'static Binding, String),
-    Words(&'static str),
+    /// A part of a row of the table: its keys and its words, as far as they fit side by side.
+    Row(&'static Binding, String, String),
+    Words(String),
 }
 
-fn lines(preset: Preset) -> Vec<HelpLine> {
+/// Cells of the column of keys.
+const fn key_cols(cols: usize) -> usize {
+    if cols < 60 { 16 } else { 26 }
+}
+
+fn lines(preset: Preset, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
+    let mut sections = Context::ALL.to_vec();
+    sections.sort_by_key(|(context, _)| Some(*context) != from);
     let mut lines = Vec::new();
-    for (context, title) in Context::ALL {
+    for (context, title) in sections {
         if !lines.is_empty() {
             lines.push(HelpLine::Blank);
         }
         lines.push(HelpLine::Heading(title));
         let rows = TABLE.iter().filter(|b| b.context == context);
-        lines.extend(rows.map(|b| HelpLine::Row(b, b.all_keys(preset))));
+        lines.extend(rows.flat_map(|b| row_lines(b, preset, cols)));
         if context == Context::Composer {
-            lines.push(HelpLine::Words(
-                "! before a command runs it and the model sees it; !! keeps it from the model",
-            ));
+            let words =
+                "! before a command runs it and the model sees it; !! keeps it from the model";
+            let words = text::wrap(words, cols.saturating_sub(2).max(8));
+            lines.extend(words.into_iter().map(HelpLine::Words));
         }
     }
     lines
+}
+
+fn row_lines(binding: &'static Binding, preset: Preset, cols: usize) -> Vec<HelpLine> {
+    let wide = key_cols(cols);
+    let keys = text::wrap(&binding.all_keys(preset), wide);
+    let mut words = binding.title.to_owned();
+    if binding.slash {
+        words.push_str("  /");
+        words.push_str(binding.id);
+    }
+    let words = text::wrap(&words, cols.saturating_sub(wide + 4).max(8));
+    let part = |of: &[String], at: usize| of.get(at).cloned().unwrap_or_default();
+    (0..keys.len().max(words.len()).max(1))
+        .map(|at| HelpLine::Row(binding, part(&keys, at), part(&words, at)))
+        .collect()
 }
 
 fn line_view(line: &HelpLine, row: Rect, buf: &mut Buffer, look: &Look) {
@@ -93,21 +129,21 @@ fn line_view(line: &HelpLine, row: Rect, buf: &mut Buffer, look: &Look) {
         HelpLine::Blank => {}
         HelpLine::Heading(title) => look::pieces(buf, row, &[(title, theme.heading)]),
         HelpLine::Words(words) => look::pieces(buf, row, &[("  ", theme.dim), (words, theme.dim)]),
-        HelpLine::Row(binding, keys) => {
-            let wide = if row.width < 60 { 14 } else { 26 };
-            let keys = crate::text::cut(keys, wide);
-            let pad = " ".repeat(wide + 2 - crate::text::width(&keys));
+        HelpLine::Row(binding, keys, words) => {
+            let keys = keys.trim_end();
+            let wide = key_cols(usize::from(row.width)) + 2;
+            let pad = " ".repeat(wide.saturating_sub(text::width(keys)));
             let slash = if binding.slash {
-                format!("  /{}", binding.id)
+                words.rfind('/').unwrap_or(words.len())
             } else {
-                String::new()
+                words.len()
             };
             let pieces: [(&str, Style); 5] = [
                 ("  ", theme.dim),
-                (&keys, theme.key),
+                (keys, theme.key),
                 (&pad, theme.dim),
-                (binding.title, theme.text),
-                (&slash, theme.dim),
+                (&words[..slash], theme.text),
+                (&words[slash..], theme.dim),
             ];
             look::pieces(buf, row, &pieces);
         }
@@ -119,13 +155,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_key_and_no_word_is_cut_and_the_place_one_comes_from_is_first() {
+        for cols in [36, 74] {
+            let listed = lines(Preset::Standard, Some(Context::Home), cols);
+            assert!(matches!(
+                listed.first(),
+                Some(HelpLine::Heading("In the list of sessions"))
+            ));
+            let mut all = (String::new(), String::new());
+            for line in &listed {
+                if let HelpLine::Row(_, keys, words) = line {
+                    assert!(text::width(words) + key_cols(cols) + 4 <= cols, "{words}");
+                    all.0.push_str(&format!("{} ", keys.trim()));
+                    all.1.push_str(&format!("{} ", words.trim()));
+                }
+            }
+            for binding in TABLE {
+                let keys = binding.all_keys(Preset::Standard);
+                assert!(all.0.contains(&keys), "{keys}");
+                assert!(all.1.contains(binding.title), "{}", binding.title);
+            }
+        }
+    }
+
+    #[test]
     fn every_command_of_the_table_stands_in_help() {
         for preset in [Preset::Standard, Preset::Emacs] {
-            let listed = lines(preset);
+            let listed = lines(preset, None, 74);
             let shown = |id: &str| {
                 listed
                     .iter()
-                    .any(|l| matches!(l, HelpLine::Row(b, _) if b.id == id))
+                    .any(|l| matches!(l, HelpLine::Row(b, ..) if b.id == id))
             };
             for binding in TABLE {
                 assert!(shown(binding.id), "{} is not in help", binding.id);

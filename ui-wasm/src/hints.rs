@@ -6,7 +6,7 @@ use ratatui_core::{buffer::Buffer, layout::Rect, style::Style};
 use crate::{
     conversation::Conversation,
     keymap::{self, Command, Context, TABLE},
-    look::{Glyph, Look},
+    look::{self, Glyph, Look},
     notice::Tone,
     text,
 };
@@ -20,6 +20,32 @@ pub(crate) fn tone_style(tone: Tone, look: &Look) -> Style {
     }
 }
 
+/// Rows that a notice may take.
+const NOTICE_ROWS: usize = 2;
+
+/// Returns a notice in rows of at most `cols` cells, so that its end, where the hint stands, is not lost.
+pub(crate) fn notice_lines(words: &str, cols: usize) -> Vec<String> {
+    let mut lines = text::wrap(words, cols.max(8));
+    if lines.len() > NOTICE_ROWS {
+        let rest = lines[NOTICE_ROWS - 1..].join(" ");
+        lines.truncate(NOTICE_ROWS - 1);
+        lines.push(text::cut(&rest, cols).to_string());
+    }
+    lines
+}
+
+/// Draws the rows of a notice.
+pub(crate) fn notice_view(lines: &[String], tone: Tone, area: Rect, buf: &mut Buffer, look: &Look) {
+    for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
+        let row = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        look::pieces(buf, row, &[(line, tone_style(tone, look))]);
+    }
+}
+
 /// Draws what can be done in a context, from the table of commands, as far as it fits.
 pub(crate) fn hint_line(
     context: Context,
@@ -28,11 +54,17 @@ pub(crate) fn hint_line(
     buf: &mut Buffer,
     look: &Look,
 ) -> u16 {
-    let theme = &look.theme;
-    let mut hints: Vec<(String, String)> = before.to_vec();
+    let mut hints = before.to_vec();
+    hints.extend(table_hints(context, look));
+    hint_row(&hints, row, buf, look)
+}
+
+/// Returns what the table of commands offers in a context.
+pub(crate) fn table_hints(context: Context, look: &Look) -> Vec<(String, String)> {
     let of_table = TABLE
         .iter()
         .filter(|b| b.context == context && !b.hint.is_empty());
+    let mut hints: Vec<(String, String)> = Vec::new();
     hints.extend(of_table.map(|b| {
         let key = if b.hint == "move" {
             if look.unicode { "↑↓" } else { "Up/Down" }.to_owned()
@@ -42,12 +74,23 @@ pub(crate) fn hint_line(
         (key, b.hint.to_owned())
     }));
     if let Some(palette) = keymap::binding(Command::Palette, Context::Everywhere) {
-        hints.push((palette.key(look.preset), "all".to_owned()));
+        hints.push((palette.key(look.preset), "commands".to_owned()));
     }
+    hints
+}
+
+/// Draws keys and what they do, as far as they fit; returns how many cells they take.
+pub(crate) fn hint_row(
+    hints: &[(String, String)],
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> u16 {
+    let theme = &look.theme;
     let mut x = 1;
     for (key, words) in hints {
         let gap = if x > 1 { 3 } else { 0 };
-        let wide = text::width(&key) + 1 + text::width(&words);
+        let wide = text::width(key) + 1 + text::width(words);
         if x + gap + wide > usize::from(row.width) {
             break;
         }
@@ -62,8 +105,8 @@ pub(crate) fn hint_line(
             );
         }
         x += gap;
-        x += text::put(buf, row.x + x as u16, row.y, wide, &key, theme.key) + 1;
-        x += text::put(buf, row.x + x as u16, row.y, wide, &words, theme.dim);
+        x += text::put(buf, row.x + x as u16, row.y, wide, key, theme.key) + 1;
+        x += text::put(buf, row.x + x as u16, row.y, wide, words, theme.dim);
     }
     x as u16
 }

@@ -179,7 +179,11 @@ impl Home {
                 self.settle();
             }
             Command::New => self.ask_directory(),
-            Command::Rename | Command::Pin | Command::Archive | Command::Retry => {
+            Command::Rename
+            | Command::Pin
+            | Command::Archive
+            | Command::Restore
+            | Command::Retry => {
                 if let Some(id) = self.selected.clone() {
                     self.change(command, &id, fx);
                 }
@@ -205,12 +209,16 @@ impl Home {
                 session,
                 pinned: !row.pinned,
             }),
-            Command::Archive if row.archived => fx.call(Call::SessionRestore { session }),
+            Command::Archive | Command::Restore if row.archived => {
+                fx.say(Tone::Done, format!("brought back “{}”", row.title));
+                fx.call(Call::SessionRestore { session });
+            }
+            Command::Restore => fx.say(Tone::Info, "this session is not archived"),
             Command::Archive => {
                 fx.say(
                     Tone::Done,
                     format!(
-                        "archived “{}”; a shows archived sessions, e brings one back",
+                        "archived “{}”; a shows it, e or /restore brings it back",
                         row.title
                     ),
                 );
@@ -230,6 +238,11 @@ impl Home {
             .current()
             .map_or(self.last_dir.clone(), |r| r.dir.clone());
         self.prompt = Some(Prompt::New(Editor::with(&dir)));
+    }
+
+    /// Opens the field again with what was typed, since no session could be made there.
+    pub(crate) fn ask_directory_again(&mut self, dir: &str) {
+        self.prompt = Some(Prompt::New(Editor::with(dir)));
     }
 
     /// Returns the open field of text.

@@ -11,7 +11,7 @@ use crate::{
     clock,
     editor::{self, Editor},
     effects::Effects,
-    hints::{hint_line, tone_style},
+    hints::{hint_row, notice_lines, notice_view, table_hints},
     home::{Home, Line, Prompt},
     keymap::{Command, Context},
     look::{self, Glyph, Look, sides},
@@ -50,23 +50,36 @@ pub(crate) fn view(
     let field = field_row(home, area, compact);
     let cursor = field.and_then(|row| prompt(home, row, buf, look));
     let top = if compact { 2 } else { 3 } + if field.is_some() { 2 } else { 0 };
+    let notice = fx.notice.shown().map(|(tone, words)| {
+        let cols = usize::from(area.width).saturating_sub(2);
+        (tone, notice_lines(words, cols))
+    });
+    let bottom = notice
+        .as_ref()
+        .map_or(1, |(_, lines)| lines.len() as u16)
+        .max(1);
     let list = Rect {
         y: area.y + top,
-        height: area.height.saturating_sub(top + 2),
+        height: area.height.saturating_sub(top + 1 + bottom),
         ..area
     };
     list_view(home, list, buf, look, fx);
-    hints(
-        home,
-        Rect {
-            y: area.bottom() - 1,
-            height: 1,
-            ..area
-        },
-        buf,
-        look,
-        fx,
-    );
+    let row = Rect {
+        y: area.bottom() - bottom,
+        height: bottom,
+        ..area
+    };
+    match notice {
+        Some((tone, lines)) => {
+            let row = Rect {
+                x: row.x + 1,
+                width: row.width - 1,
+                ..row
+            };
+            notice_view(&lines, tone, row, buf, look);
+        }
+        None => hints(home, row, buf, look),
+    }
     cursor
 }
 
@@ -304,16 +317,8 @@ fn words<'l>(session: &SessionRow, look: &'l Look, short: bool) -> (&'l str, Sty
     (look.glyph(glyph), mark, words, style)
 }
 
-fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
+fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
     let theme = &look.theme;
-    if let Some((tone, words)) = fx.notice.shown() {
-        look::pieces(
-            buf,
-            row,
-            &[(" ", theme.dim), (words, tone_style(tone, look))],
-        );
-        return;
-    }
     if home.prompt.is_some() {
         look::pieces(
             buf,
@@ -332,9 +337,16 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
         .current()
         .is_some_and(|r| matches!(r.state, SessionState::Failed { .. }));
     let retry = crate::keymap::binding(Command::Retry, Context::Home).filter(|_| failed);
-    let before: Vec<_> = retry
-        .map(|b| (b.key(look.preset), "try again".to_owned()))
+    let before = retry.map(|b| (b.key(look.preset), "try again".to_owned()));
+    let mut hints: Vec<_> = before
         .into_iter()
+        .chain(table_hints(Context::Home, look))
         .collect();
-    hint_line(Context::Home, &before, row, buf, look);
+    if home.current().is_some_and(|r| r.archived) {
+        let archive = hints.iter_mut().find(|(_, words)| words == "archive");
+        if let Some((_, words)) = archive {
+            "restore".clone_into(words);
+        }
+    }
+    hint_row(&hints, row, buf, look);
 }

@@ -18,6 +18,7 @@ pub(crate) enum Command {
     New,
     Rename,
     Archive,
+    Restore,
     Pin,
     Retry,
     Filter,
@@ -254,7 +255,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Yes, "yes", X::Question, &["y"], "yes, once").hint("yes, once"),
         row(C::Always, "always", X::Question, &["a"], "yes, and always exactly this in this session").hint("always exactly this"),
         row(C::No, "no", X::Question, &["n"], "no").hint("no"),
-        row(C::EditAnswer, "change", X::Question, &["e"], "edit the command and run that instead").hint("edit the command"),
+        row(C::EditAnswer, "change", X::Question, &["e"], "edit the command and run that instead").hint("edit"),
         row(C::Why, "why", X::Question, &["w"], "no, and tell the model why").hint("why"),
         row(C::Back, "back", X::Question, &["esc"], "back to the message"),
 
@@ -277,6 +278,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Pin, "pin", X::Home, &["p"], "keep the session first, or not").hint("pin").slash(),
         row(C::Rename, "rename", X::Home, &["r"], "give the session another title").hint("rename").slash(),
         row(C::Archive, "archive", X::Home, &["e"], "put the session away, or bring it back").hint("archive").slash(),
+        row(C::Restore, "restore", X::Home, &[], "bring an archived session back").slash(),
         row(C::Retry, "retry", X::Home, &["t"], "try a failed session again").slash(),
         row(C::ShowArchived, "archived", X::Home, &["a"], "show or hide archived sessions"),
         row(C::Stop, "clear", X::Home, &["esc"], "clear the search"),
@@ -289,7 +291,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Theme, "theme", X::Everywhere, &[], "choose the colours").slash(),
         row(C::Redraw, "redraw", X::Everywhere, &["ctrl-l"], "draw the screen again"),
         row(C::Suspend, "suspend", X::Everywhere, &["ctrl-z"], "suspend, as job control does"),
-        row(C::Interrupt, "interrupt", X::Everywhere, &["ctrl-c"], "once: clear or stop; twice: leave"),
+        row(C::Interrupt, "interrupt", X::Everywhere, &["ctrl-c"], "clear the message; in an empty one, twice: leave"),
         row(C::Quit, "quit", X::Everywhere, &["ctrl-q"], "leave; everything goes on running").slash(),
 
         row(C::Left, "left", X::Editing, &["left", "ctrl-b"], "left"),

@@ -206,6 +206,17 @@ pub(crate) fn pieces(buf: &mut Buffer, row: Rect, pieces: &[(&str, Style)]) {
     text::put_line(buf, row.x, row.y, cols, &line);
 }
 
+/// Says on the lower edge of what floats how many rows there are below.
+pub(crate) fn more_below(buf: &mut Buffer, area: Rect, left: usize, look: &Look) {
+    let words = format!(" {} {left} more ", look.glyph(Glyph::Down));
+    let wide = text::width(&words);
+    let area = area.intersection(buf.area);
+    if left > 0 && area.height > 2 && usize::from(area.width) > wide + 4 {
+        let x = area.right() - wide as u16 - 2;
+        text::put(buf, x, area.bottom() - 1, wide, &words, look.theme.accent);
+    }
+}
+
 /// Clears a part of the screen and draws the border of something that floats there; returns its inside.
 pub(crate) fn float(buf: &mut Buffer, area: Rect, title: &str, look: &Look) -> Rect {
     let area = area.intersection(buf.area);

@@ -47,6 +47,13 @@ impl Notice {
         over
     }
 
+    /// Takes the notice away where it tells an error: what came after it went well, or is another screen.
+    pub(crate) fn clear_error(&mut self) {
+        if matches!(self.current, Some((Tone::Error, _, _))) {
+            self.current = None;
+        }
+    }
+
     /// Takes the notice away.
     pub(crate) fn clear(&mut self) {
         self.current = None;

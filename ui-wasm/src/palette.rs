@@ -10,8 +10,46 @@ use crate::{
     theme::Theme,
 };
 
+/// What people look for most, in this order; what makes no sense now is left out anyway.
+const FIRST: [Command; 13] = [
+    Command::ToQuestion,
+    Command::Stop,
+    Command::Open,
+    Command::New,
+    Command::Sessions,
+    Command::Models,
+    Command::Thinking,
+    Command::Policy,
+    Command::Home,
+    Command::Copy,
+    Command::Theme,
+    Command::Help,
+    Command::Quit,
+];
+
+/// Returns a directory as it is short: from home, or its last two names.
+fn short_dir(dir: &str, home: Option<&str>) -> String {
+    let inside = home
+        .and_then(|home| dir.strip_prefix(home))
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    if let Some(rest) = inside {
+        return format!("~{rest}");
+    }
+    let mut names = dir.rsplitn(3, '/');
+    match (names.next(), names.next(), names.next()) {
+        (Some(last), Some(before), Some(more)) if more.len() > 1 && dir.starts_with('/') => {
+            format!("…/{before}/{last}")
+        }
+        _ => dir.to_owned(),
+    }
+}
+
 /// Returns the list of commands for a screen.
-pub(crate) fn commands(in_conversation: bool, look: &Look) -> Picker {
+pub(crate) fn commands(
+    in_conversation: bool,
+    look: &Look,
+    useful: impl Fn(Command) -> bool,
+) -> Picker {
     let fits = |context| match context {
         Context::Everywhere => true,
         Context::Home => !in_conversation,
@@ -19,9 +57,17 @@ pub(crate) fn commands(in_conversation: bool, look: &Look) -> Picker {
         Context::Reading | Context::Question | Context::List | Context::Editing => false,
     };
     let mut items: Vec<Item> = Vec::new();
-    let listed = TABLE.iter().filter(|b| b.in_palette());
+    let mut listed: Vec<_> = TABLE
+        .iter()
+        .filter(|b| b.in_palette() && useful(b.command))
+        .collect();
+    let rank = |command| FIRST.iter().position(|c| *c == command);
+    listed.sort_by_key(|b| rank(b.command).unwrap_or(FIRST.len()));
     // What can be typed after `/` works on every screen.
-    for binding in listed.filter(|b| fits(b.context) || (in_conversation && b.slash)) {
+    for binding in listed
+        .into_iter()
+        .filter(|b| fits(b.context) || (in_conversation && b.slash))
+    {
         let choice = Choice::Command(binding.command);
         if items.iter().all(|i| i.choice != choice) {
             let note = if fits(binding.context) {
@@ -36,7 +82,7 @@ pub(crate) fn commands(in_conversation: bool, look: &Look) -> Picker {
 }
 
 /// Returns the list of sessions to switch to.
-pub(crate) fn sessions(rows: &[SessionRow], current: Option<&str>) -> Picker {
+pub(crate) fn sessions(rows: &[SessionRow], current: Option<&str>, home: Option<&str>) -> Picker {
     let mut rows: Vec<&SessionRow> = rows.iter().filter(|r| !r.archived).collect();
     rows.sort_by_key(|r| std::cmp::Reverse(r.updated_ms));
     let item = |row: &&SessionRow| {
@@ -49,11 +95,16 @@ pub(crate) fn sessions(rows: &[SessionRow], current: Option<&str>) -> Picker {
         Item::new(
             Choice::Session(row.id.clone()),
             row.title.clone(),
-            format!("{state}{}", row.dir),
+            format!("{state}{}", short_dir(&row.dir, home)),
         )
         .current(current == Some(row.id.as_str()))
     };
     let mut items: Vec<Item> = rows.iter().map(item).collect();
+    items.push(Item::new(
+        Choice::Command(Command::New),
+        "new session …",
+        "in a directory",
+    ));
     items.push(Item::new(
         Choice::Home,
         "all sessions …",
@@ -175,4 +226,23 @@ pub(crate) fn typed_choice(command: Command, word: &str) -> Option<Choice> {
         _ => return None,
     };
     Some(choice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_short_but_never_another() {
+        for (dir, home, short) in [
+            ("/root/src/shop", Some("/root"), "~/src/shop"),
+            ("/root", Some("/root"), "~"),
+            ("/rooted/a", Some("/root"), "/rooted/a"),
+            ("/srv/www/site/shop", None, "…/site/shop"),
+            ("/srv/www", None, "/srv/www"),
+            ("~/src/shop", None, "~/src/shop"),
+        ] {
+            assert_eq!(short_dir(dir, home), short);
+        }
+    }
 }

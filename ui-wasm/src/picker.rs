@@ -217,6 +217,8 @@ impl Picker {
             };
             look::pieces(buf, row, &[(&self.footer, look.theme.dim)]);
         }
+        let below = self.shown.len().saturating_sub(self.first + rows);
+        look::more_below(buf, self.area, below, look);
         Some(cursor)
     }
 
@@ -264,11 +266,15 @@ impl Picker {
             .saturating_sub(4)
             .min(76)
             .max(screen.width.min(36));
-        let wanted = self.items.len() as u16 + 4 + u16::from(!self.footer.is_empty());
-        let most = screen.height.saturating_sub(2).min(16);
-        let height = wanted.clamp(6, most.max(6)).min(screen.height);
+        let most = screen.height.saturating_sub(2).clamp(5, 16);
+        let tall = |rows: usize| {
+            let wanted = rows.clamp(1, 60) as u16 + 4 + u16::from(!self.footer.is_empty());
+            wanted.clamp(5, most).min(screen.height)
+        };
+        let height = tall(self.shown.len());
         let x = screen.x + (screen.width - width.min(screen.width)) / 2;
-        let y = screen.y + (screen.height - height) / 4;
+        // The upper edge stays where it is while typing makes the list shorter.
+        let y = screen.y + (screen.height - tall(self.items.len())) / 4;
         Rect {
             x,
             y,

@@ -11,6 +11,10 @@ use crate::{editor::Editor, keymap::Command};
 /// How long a box that came up or got the focus takes no answer, in milliseconds.
 const GUARD_MS: u64 = 500;
 
+/// How long a letter has to stand alone before it answers, in milliseconds: letters closer together are typing. The
+/// clock comes in steps of a tenth of a second, rounded down, so this is at least three tenths.
+const ALONE_MS: u64 = 400;
+
 const CHOICES: [Command; 5] = [
     Command::Yes,
     Command::Always,
@@ -26,8 +30,18 @@ pub(crate) struct QuestionBox {
     since_ms: u64,
     answered: Vec<QuestionId>,
     field: Option<(Field, Editor)>,
+    pending: Option<Pending>,
     area: Rect,
     spots: Vec<(Rect, Command)>,
+}
+
+/// A letter that answers once it has stood alone for long enough.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    command: Command,
+    letter: char,
+    pressed_ms: u64,
+    due_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +66,8 @@ pub(crate) enum Stance {
 pub(crate) enum Asked {
     /// Nothing, or the box changed.
     Stay,
+    /// It was typing: the letters belong to the message.
+    Typing(String),
     /// The focus goes back to the message.
     Leave,
     /// The box was clicked and wants the focus.
@@ -80,7 +96,65 @@ impl QuestionBox {
             self.current = shown;
             self.since_ms = now_ms;
             self.field = None;
+            self.pending = None;
         }
+    }
+
+    /// Returns which question the box is about.
+    pub(crate) fn current(&self) -> Option<QuestionId> {
+        self.current
+    }
+
+    /// Takes a letter typed while the box has the focus; `command` is what it would answer.
+    pub(crate) fn letter(
+        &mut self,
+        letter: char,
+        command: Option<Command>,
+        questions: &[Question],
+        now_ms: u64,
+    ) -> Asked {
+        let before = self.pending.take();
+        if let Some(before) = before
+            && now_ms < before.pressed_ms + ALONE_MS
+        {
+            return Asked::Typing([before.letter, letter].iter().collect());
+        }
+        let question = self.shown(questions);
+        match command.filter(|c| question.is_some_and(|q| offered(q).contains(c))) {
+            Some(command) => {
+                self.pending = Some(Pending {
+                    command,
+                    letter,
+                    pressed_ms: now_ms,
+                    due_ms: (now_ms + ALONE_MS).max(self.since_ms + GUARD_MS),
+                });
+                Asked::Stay
+            }
+            None => Asked::Typing(letter.to_string()),
+        }
+    }
+
+    /// Answers with the letter that waits, where it has waited long enough or is confirmed.
+    pub(crate) fn due(&mut self, questions: &[Question], now_ms: u64, confirmed: bool) -> Asked {
+        let pending = self.pending.filter(|p| confirmed || now_ms >= p.due_ms);
+        match (pending, self.shown(questions)) {
+            (Some(pending), Some(question)) => {
+                self.pending = None;
+                let (id, subject) = (question.id, question.subject.clone());
+                self.act(pending.command, id, &subject)
+            }
+            _ => Asked::Stay,
+        }
+    }
+
+    /// Forgets the letter that waits; returns whether there was one.
+    pub(crate) fn forget_letter(&mut self) -> bool {
+        self.pending.take().is_some()
+    }
+
+    /// Returns when the letter that waits answers, in milliseconds since the Unix epoch.
+    pub(crate) fn due_ms(&self) -> Option<u64> {
+        self.pending.map(|p| p.due_ms)
     }
 
     /// Takes note of getting the focus.
@@ -118,11 +192,15 @@ impl QuestionBox {
         if !offered(question).contains(&command) {
             return Asked::Stay;
         }
+        self.act(command, id, &subject)
+    }
+
+    fn act(&mut self, command: Command, id: QuestionId, subject: &str) -> Asked {
         match command {
             Command::Yes => self.answer(id, Answer::Yes),
             Command::Always => self.answer(id, Answer::Always),
             Command::No => self.answer(id, Answer::No { why: String::new() }),
-            Command::EditAnswer => self.open(Field::Edit, &subject),
+            Command::EditAnswer => self.open(Field::Edit, subject),
             Command::Why => self.open(Field::Why, ""),
             _ => Asked::Stay,
         }
@@ -158,6 +236,7 @@ impl QuestionBox {
         if self.current.is_none() || !self.area.contains(at) {
             return None;
         }
+        self.pending = None;
         let spot = self
             .spots
             .iter()
@@ -175,6 +254,7 @@ impl QuestionBox {
     fn answer(&mut self, id: QuestionId, answer: Answer) -> Asked {
         self.answered.push(id);
         self.field = None;
+        self.pending = None;
         Asked::Answer(id, answer)
     }
 

@@ -28,8 +28,13 @@ pub(crate) fn view(
     );
     let (about, ways) = if state.info.practice {
         (
+            if fx.other_models {
+                "You are talking to `practice`: a built-in stand-in that follows fixed rules and runs real tools.\n\
+                 /models chooses another."
+            } else {
             "No model is configured, so you are talking to `practice`: a built-in stand-in that follows fixed rules and runs real tools.\n\
-             Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write models.toml (/models shows where), to talk to a model.".to_owned(),
+             Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or write models.toml (/models shows where), to talk to a model."
+            }.to_owned(),
             Ways::Try(&[
                 "list the files",
                 "read README.md",

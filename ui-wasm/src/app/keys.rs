@@ -73,6 +73,10 @@ impl App {
     }
 
     fn key_home(&mut self, key: Key) {
+        let letter = typed(key).is_some() || key.code == KeyCode::Enter;
+        if letter && self.fx.now_ms <= self.deaf_until_ms {
+            return;
+        }
         if self.home.prompt.is_some() {
             self.key_prompt(key);
         } else if let Some(command) = self.find(key, &[Context::Home, Context::Everywhere]) {
@@ -133,9 +137,11 @@ impl App {
             Context::Editing,
         ];
         let command = self.find(key, &contexts);
+        let missing = self.screen().is_some_and(|s| s.is_missing());
         match (command, typed(key)) {
+            (Some(Command::Send), _) if missing => {}
             (Some(command), _) => self.run(command, ""),
-            (None, Some(c)) if self.fx.may_send() => {
+            (None, Some(c)) if self.fx.may_send() && !missing => {
                 if let Some(screen) = self.screen() {
                     screen.composer.typed(c);
                 }
@@ -150,18 +156,68 @@ impl App {
             self.key_question_field(key);
             return;
         }
+        if let Some(letter) = typed(key) {
+            self.key_question_letter(letter, self.find(key, &[Context::Question]));
+            return;
+        }
+        if key.code == KeyCode::Enter {
+            self.answer_now(true);
+            return;
+        }
+        let waited = self.screen().is_some_and(|s| s.question.forget_letter());
         let contexts = [
             Context::Question,
             Context::Conversation,
             Context::Everywhere,
         ];
         match self.find(key, &contexts) {
-            Some(command) if keymap::binding(command, Context::Question).is_some() => {
-                self.ask(command)
-            }
+            Some(Command::Back) if waited => {}
+            Some(Command::Back) => self.ask(Command::Back),
             Some(command) => self.run(command, ""),
             None => {}
         }
+    }
+
+    fn key_question_letter(&mut self, letter: char, command: Option<Command>) {
+        let (now_ms, may) = (self.fx.now_ms, self.fx.may_answer());
+        let Some(screen) = self.screen() else { return };
+        let Some(state) = &screen.state else { return };
+        let command = command.filter(|_| may);
+        let asked = screen
+            .question
+            .letter(letter, command, &state.questions, now_ms);
+        self.asked(asked);
+    }
+
+    /// Gives the answer whose letter has stood alone for long enough.
+    pub(super) fn answer_due(&mut self) {
+        let floats = self.picker.is_some() || self.help.is_some();
+        let Some(screen) = self.screen() else { return };
+        if screen.question.due_ms().is_none() {
+            return;
+        }
+        if floats || screen.focus != Focus::Question {
+            screen.question.forget_letter();
+            return;
+        }
+        self.answer_now(false);
+    }
+
+    fn answer_now(&mut self, confirmed: bool) {
+        let (now_ms, may) = (self.fx.now_ms, self.fx.may_answer());
+        let Some(screen) = self.screen() else { return };
+        let Some(state) = &screen.state else { return };
+        if !may
+            || screen
+                .question
+                .due_ms()
+                .is_none_or(|due| !confirmed && due > now_ms)
+        {
+            return;
+        }
+        let asked = screen.question.due(&state.questions, now_ms, confirmed);
+        self.asked(asked);
+        self.dirty = true;
     }
 
     fn key_question_field(&mut self, key: Key) {
@@ -208,6 +264,12 @@ impl App {
         match asked {
             Asked::Stay => {}
             Asked::Leave => screen.focus = Focus::Composer,
+            Asked::Typing(letters) => {
+                screen.focus = Focus::Composer;
+                if self.fx.may_send() {
+                    letters.chars().for_each(|c| screen.composer.typed(c));
+                }
+            }
             Asked::Focus => {
                 if screen.focus != Focus::Question {
                     screen.focus = Focus::Question;
@@ -220,7 +282,8 @@ impl App {
 
     pub(super) fn paste(&mut self, text: &str) {
         self.dirty = true;
-        let may_send = self.fx.may_send();
+        let missing = self.screen().is_some_and(|s| s.is_missing());
+        let may_send = self.fx.may_send() && !missing;
         if let Some(picker) = &mut self.picker {
             picker.paste(text);
         } else if self.open.is_none() {

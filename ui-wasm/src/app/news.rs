@@ -1,7 +1,7 @@
 //! What news of the server does to the screens.
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, QuestionId, Topic, TopicDelta, TopicState, replies,
+    Call, CallError, ConversationId, ErrorCode, QuestionId, Topic, TopicDelta, TopicState, replies,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -48,12 +48,22 @@ impl App {
                 TopicState::Conversation(state),
             ) => {
                 if let Some(screen) = self.screens.get_mut(&(session, conversation)) {
+                    let practice = state.info.practice;
                     screen.take(*state, now_ms);
+                    self.ask_for_models(practice);
                 }
             }
             _ => return,
         }
         self.dirty = true;
+    }
+
+    /// Asks which models there are where the welcome has to say what else could answer.
+    fn ask_for_models(&mut self, practice: bool) {
+        let asked = self.fx.server.is_pending(|c| matches!(c, Call::Models {}));
+        if practice && self.models.is_none() && !asked {
+            self.fx.call(Call::Models {});
+        }
     }
 
     fn delta(&mut self, topic: &Topic, delta: &TopicDelta) {
@@ -99,7 +109,10 @@ impl App {
         {
             screen.ended = Some(error.clone());
         }
-        self.fx.say(Tone::Error, words(&error));
+        // Of what is not there the screen itself says so.
+        if error.code != ErrorCode::NotFound {
+            self.fx.say(Tone::Error, words(&error));
+        }
         self.dirty = true;
     }
 
@@ -113,8 +126,18 @@ impl App {
 
     fn reply(&mut self, call: Call, result: Reply) {
         self.dirty = true;
+        let by_itself = matches!(
+            call,
+            Call::SessionRead { .. }
+                | Call::History { .. }
+                | Call::OutputRead { .. }
+                | Call::Models {}
+        );
+        if result.is_ok() && !by_itself {
+            self.fx.notice.clear_error();
+        }
         match call {
-            Call::SessionCreate { .. } => self.created(result),
+            Call::SessionCreate { dir, .. } => self.created(dir, result),
             Call::Submit {
                 session,
                 conversation,
@@ -195,7 +218,10 @@ impl App {
         }
     }
 
-    fn created(&mut self, result: Reply) {
+    fn created(&mut self, dir: Option<String>, result: Reply) {
+        if result.is_err() && self.open.is_none() && self.home.prompt.is_none() {
+            self.home.ask_directory_again(&dir.unwrap_or_default());
+        }
         if let Some(created) = read::<replies::Created>(result, &mut self.fx) {
             // Whoever went on to another session meanwhile is left where they are.
             if self.open.is_none() {
@@ -257,6 +283,8 @@ impl App {
         let Some(models) = read::<replies::Models>(result, &mut self.fx) else {
             return;
         };
+        let other = |m: &porthole_protocol::ModelInfo| m.ready && m.model.provider != "practice";
+        self.fx.other_models = models.models.iter().any(other);
         let current = self.current_model();
         if let Some(picker) = self
             .picker

@@ -104,7 +104,14 @@ impl App {
             .notice
             .until()
             .map(|until| until.saturating_sub(self.fx.now_ms).max(100));
-        [self.moves_in(), notice, fetch].into_iter().flatten().min()
+        let screen = self.open.as_ref().and_then(|key| self.screens.get(key));
+        let answer = screen
+            .and_then(|s| s.question.due_ms())
+            .map(|due| due.saturating_sub(self.fx.now_ms).max(1));
+        [self.moves_in(), notice, fetch, answer]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn moves_in(&self) -> Option<u64> {

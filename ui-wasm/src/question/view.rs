@@ -73,6 +73,10 @@ impl QuestionBox {
         if self.field.is_some() {
             return Some(self.view_field(choices, buf, look));
         }
+        if let Some(pending) = self.pending {
+            view_pending(pending.command, choices, buf, look);
+            return None;
+        }
         self.view_choices(&question, choices, buf, look, stance == Stance::Focused);
         None
     }
@@ -151,39 +155,117 @@ impl QuestionBox {
         let (key, words): (Style, Style) = if focused {
             (look.theme.accent, look.theme.text)
         } else {
-            (look.theme.key, look.theme.dim)
+            (look.theme.dim, look.theme.dim)
         };
-        let (mut x, mut y) = (0usize, 0u16);
-        let cols = usize::from(area.width);
-        for (command, name, hint) in choices(question) {
-            let wide = name.len() + 1 + text::width(hint);
-            if x > 0 && x + wide > cols {
-                (x, y) = (0, y + 1);
-            }
-            let spot = Rect {
-                x: area.x + x as u16,
-                y: area.y + y,
-                width: wide.min(cols) as u16,
-                height: 1,
-            };
-            if spot.y < area.bottom() {
-                look::pieces(buf, spot, &[(&name, key), (" ", words), (hint, words)]);
-                self.spots.push((spot, command));
-            }
-            x += wide + 3;
-        }
-        let note = if focused { "(Esc back)" } else { "(Alt-Q)" };
-        if x + note.len() <= cols && area.y + y < area.bottom() {
-            text::put(
+        let dot = format!(" {} ", look.glyph(look::Glyph::Dot));
+        let lead = Rect {
+            width: area.width.min(LEAD_COLS as u16),
+            height: 1,
+            ..area
+        };
+        if focused {
+            let pieces = [
+                ("Esc", key),
+                (" back ", words),
+                (dot.as_str(), look.theme.dim),
+            ];
+            look::pieces(buf, lead, &pieces);
+            self.spots.push((lead, Command::Back));
+        } else {
+            look::pieces(
                 buf,
-                area.x + x as u16,
-                area.y + y,
-                note.len(),
-                note,
-                look.theme.dim,
+                lead,
+                &[("Alt-Q", look.theme.accent), (", then", look.theme.text)],
             );
         }
+        let row_of = |(x, y): (usize, u16), wide: usize| Rect {
+            x: area.x + x as u16,
+            y: area.y + y,
+            width: wide as u16,
+            height: 1,
+        };
+        let mut last_y = u16::MAX;
+        for (choice, at) in flow(question, usize::from(area.width)) {
+            let spot = row_of(at, choice.wide());
+            if spot.bottom() > area.bottom() {
+                break;
+            }
+            if last_y == spot.y {
+                text::put(buf, spot.x - 3, spot.y, 3, &dot, look.theme.dim);
+            }
+            last_y = spot.y;
+            let pieces = [
+                (choice.key.as_str(), key),
+                (" ", words),
+                (choice.hint, words),
+            ];
+            look::pieces(buf, spot, &pieces);
+            self.spots.push((spot, choice.command));
+        }
     }
+}
+
+/// Cells before the answers: how to get there, or the way back. The answers stand at the same place with and without
+/// the focus, so that a second click never meets another one.
+const LEAD_COLS: usize = 13;
+
+/// An answer as it is offered.
+struct Choice {
+    command: Command,
+    key: String,
+    hint: &'static str,
+}
+
+impl Choice {
+    fn wide(&self) -> usize {
+        text::width(&self.key) + 1 + text::width(self.hint)
+    }
+}
+
+/// Returns the answers and where each stands, in as many rows as they take.
+fn flow(question: &Question, cols: usize) -> Vec<(Choice, (usize, u16))> {
+    let (mut x, mut y, mut gap) = (LEAD_COLS, 0, 0);
+    let place = |choice: Choice| {
+        let wide = choice.wide();
+        if x > 0 && x + gap + wide > cols {
+            (x, y) = (0, y + 1);
+        } else {
+            x += gap;
+        }
+        let at = (x, y);
+        (x, gap) = (x + wide, 3);
+        (choice, at)
+    };
+    choices(question).into_iter().map(place).collect()
+}
+
+/// Says which answer is about to be given.
+fn view_pending(command: Command, area: Rect, buf: &mut Buffer, look: &Look) {
+    let words = match command {
+        Command::Yes => "answering yes…",
+        Command::Always => "answering always…",
+        Command::No => "answering no…",
+        Command::EditAnswer => "editing…",
+        _ => "no, because…",
+    };
+    let pieces = [
+        (words, look.theme.accent),
+        ("  ", look.theme.dim),
+        ("Enter", look.theme.key),
+        (" now ", look.theme.dim),
+        (look.glyph(look::Glyph::Dot), look.theme.dim),
+        (" ", look.theme.dim),
+        ("Esc", look.theme.key),
+        (" not", look.theme.dim),
+    ];
+    look::pieces(
+        buf,
+        Rect {
+            height: area.height.min(1),
+            ..area
+        },
+        &pieces,
+    );
 }
 
 /// The rows above the answers: what would be done, then what to look at.
@@ -218,24 +300,37 @@ fn view_lines(mut lines: Vec<Line<'static>>, area: Rect, buf: &mut Buffer, look:
     }
 }
 
-fn choices(question: &Question) -> Vec<(Command, String, &'static str)> {
-    let row = |command| {
+fn choices(question: &Question) -> Vec<Choice> {
+    let choice = |command| {
         let binding = binding(command, Context::Question)?;
-        Some((command, binding.key(Preset::Standard), binding.hint))
+        Some(Choice {
+            command,
+            key: binding.key(Preset::Standard),
+            hint: binding.hint,
+        })
     };
-    offered(question).into_iter().filter_map(row).collect()
+    offered(question).into_iter().filter_map(choice).collect()
 }
 
 fn choice_rows(question: &Question, cols: usize) -> usize {
-    let (mut x, mut rows) = (0, 1);
-    for (_, name, hint) in choices(question) {
-        let wide = name.len() + 1 + text::width(hint);
-        if x > 0 && x + wide > cols {
-            (x, rows) = (0, rows + 1);
+    let flow = flow(question, cols);
+    flow.last().map_or(1, |(_, (_, y))| usize::from(*y) + 1)
+}
+
+impl QuestionBox {
+    /// Returns what the last row of the screen says while the box has the focus.
+    pub(crate) fn hints(&self, questions: &[Question]) -> Vec<(String, String)> {
+        let pair = |key: &str, words: &str| (key.to_owned(), words.to_owned());
+        if self.field.is_some() {
+            return vec![pair("Enter", "sends"), pair("Esc", "back")];
         }
-        x += wide + 3;
+        if self.pending.is_some() {
+            return vec![pair("Enter", "now"), pair("Esc", "not")];
+        }
+        let offered = self.shown(questions).map(choices).unwrap_or_default();
+        let offered = offered.iter().map(|c| pair(&c.key, c.hint));
+        offered.chain([pair("Esc", "back")]).collect()
     }
-    rows
 }
 
 /// What would be done, exactly, in as many rows as it takes up to a bound.

@@ -125,7 +125,11 @@ impl Builder<'_> {
                 reason,
             } => {
                 let left = at_ms.saturating_sub(now).div_ceil(1000);
-                let words = format!("{reason} · try {attempt} in {left} s · Esc stops");
+                let next = match left {
+                    0 => "trying again".to_owned(),
+                    left => format!("try {attempt} in {left} s"),
+                };
+                let words = format!("{reason} · {next} · Esc stops");
                 ("○", theme.warn, words)
             }
             TurnPhase::Stopping => (busy, theme.accent, "stopping".to_owned()),
@@ -149,8 +153,15 @@ impl Builder<'_> {
 
     fn submission(&self, submission: &Submission) -> Vec<Row> {
         let who = self.name(&submission.author);
-        let when = when(submission.mode);
-        self.waiting(&format!("{who} · queued, {when}"), &submission.text)
+        let mine = submission.author.id == self.cx.me;
+        let head = match (&self.state.turn, mine) {
+            (Some(_), _) => format!("{who} · queued, {}", when(submission.mode)),
+            (None, true) => {
+                format!("{who} · kept; goes with your next message · Alt-↑ takes it back")
+            }
+            (None, false) => format!("{who} · kept; goes with the next message"),
+        };
+        self.waiting(&head, &submission.text)
     }
 
     fn sending(&self, sending: &Sending) -> Vec<Row> {

@@ -206,7 +206,7 @@ impl World {
     }
 }
 
-fn topic() -> Topic {
+pub(super) fn topic() -> Topic {
     Topic::Conversation {
         session: session("s1"),
         conversation: ConversationId::ROOT,
