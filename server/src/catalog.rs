@@ -33,6 +33,8 @@ pub struct Session {
     pub unread: bool,
     /// Whether work was unfinished when last heard of.
     pub busy: bool,
+    /// Whether its worker was ever ready: from then on its store has to be there.
+    pub opened: bool,
 }
 
 /// A device of the owner.
@@ -76,7 +78,7 @@ const SCHEMA: &str = "
         id TEXT PRIMARY KEY, request TEXT NOT NULL UNIQUE, title TEXT NOT NULL, title_given INTEGER NOT NULL,
         dir TEXT NOT NULL, model TEXT, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,
         pinned INTEGER NOT NULL, archived INTEGER NOT NULL, unread INTEGER NOT NULL, busy INTEGER NOT NULL,
-        generation INTEGER NOT NULL DEFAULT 0
+        generation INTEGER NOT NULL DEFAULT 0, opened INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE TABLE IF NOT EXISTS devices (
         id TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, name TEXT NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL
@@ -86,7 +88,7 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 const COLUMNS: &str =
-    "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy";
+    "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened";
 
 impl Catalog {
     /// Opens the catalog of a data folder; makes it where there is none.
@@ -99,6 +101,7 @@ impl Catalog {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
+        add_opened(&connection)?;
         Ok(Self(connection))
     }
 
@@ -148,11 +151,11 @@ impl Catalog {
     /// Where the file fails.
     pub fn save_session(&self, session: &Session) -> rusqlite::Result<()> {
         self.0.execute(
-            "UPDATE sessions SET title = ?2, title_given = ?3, updated_ms = ?4, pinned = ?5, archived = ?6, unread = ?7, busy = ?8
+            "UPDATE sessions SET title = ?2, title_given = ?3, updated_ms = ?4, pinned = ?5, archived = ?6, unread = ?7, busy = ?8, opened = ?9
              WHERE id = ?1",
             params![
                 session.id.as_str(), session.title, session.title_given, millis(session.updated_ms),
-                session.pinned, session.archived, session.unread, session.busy,
+                session.pinned, session.archived, session.unread, session.busy, session.opened,
             ],
         )?;
         Ok(())
@@ -279,6 +282,17 @@ impl Catalog {
     }
 }
 
+/// Brings a catalog that was made before this was noted up to date.
+fn add_opened(connection: &Connection) -> rusqlite::Result<()> {
+    let known = "SELECT count(*) FROM pragma_table_info('sessions') WHERE name = 'opened'";
+    if connection.query_row(known, [], |row| row.get::<_, i64>(0))? == 0 {
+        connection.execute_batch(
+            "ALTER TABLE sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0",
+        )?;
+    }
+    Ok(())
+}
+
 /// SQLite has no unsigned numbers; the year 292 million comes first.
 fn millis(ms: u64) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX)
@@ -314,6 +328,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         archived: row.get(8)?,
         unread: row.get(9)?,
         busy: row.get(10)?,
+        opened: row.get(11)?,
     })
 }
 
@@ -352,6 +367,7 @@ mod tests {
             archived: false,
             unread: true,
             busy: true,
+            opened: false,
         }
     }
 
@@ -386,6 +402,7 @@ mod tests {
             assert_eq!(catalog.next_generation(&there.id).expect("counts"), 1);
             there.title = "other".to_owned();
             there.busy = false;
+            there.opened = true;
             catalog.save_session(&there).expect("kept");
         }
         let catalog = Catalog::open(data.path()).expect("opens");
@@ -395,5 +412,21 @@ mod tests {
             catalog.session_of_request(&request).expect("reads"),
             Some(there.id)
         );
+    }
+
+    #[test]
+    fn a_catalog_from_before_sessions_were_noted_as_opened_is_brought_up_to_date() {
+        let data = tempfile::tempdir().expect("a folder");
+        let request = RequestId::parse("r1").expect("an id");
+        {
+            let catalog = Catalog::open(data.path()).expect("opens");
+            catalog
+                .add_session(&a_session("s1"), &request)
+                .expect("kept");
+            let older = "ALTER TABLE sessions DROP COLUMN opened";
+            catalog.0.execute_batch(older).expect("changes");
+        }
+        let catalog = Catalog::open(data.path()).expect("opens");
+        assert_eq!(catalog.sessions().expect("reads"), [a_session("s1")]);
     }
 }

@@ -371,7 +371,9 @@ impl Server {
         let kept = self.kept_session(session);
         let kept = kept.ok_or("there is no such session")?;
         let folder = self.session_folder(session);
-        make_private(&folder).map_err(|e| e.to_string())?;
+        if !kept.opened {
+            make_private(&folder).map_err(|e| e.to_string())?;
+        }
         let generation = self
             .catalog()
             .next_generation(session)
@@ -379,6 +381,7 @@ impl Server {
         let open = Open {
             session: session.clone(),
             folder,
+            is_new: !kept.opened,
             data: self.data.clone(),
             dir: PathBuf::from(kept.dir),
             model: kept.model,

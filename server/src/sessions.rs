@@ -41,6 +41,7 @@ pub fn create(
         archived: false,
         unread: false,
         busy: false,
+        opened: false,
     })
 }
 

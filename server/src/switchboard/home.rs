@@ -94,6 +94,13 @@ impl Home {
         Some(self.delta(id))
     }
 
+    /// Notes that a session's store is there; returns what is kept of it where that is new.
+    pub fn opened(&mut self, id: &SessionId) -> Option<Session> {
+        let kept = &mut self.rows.get_mut(id)?.session;
+        let is_new = !std::mem::replace(&mut kept.opened, true);
+        is_new.then(|| kept.clone())
+    }
+
     /// Takes a worker's status; returns the change, and the session where what is kept of it changed.
     pub fn take_status(
         &mut self,

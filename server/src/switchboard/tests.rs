@@ -382,3 +382,20 @@ fn a_retry_does_not_hide_what_a_worker_is_doing() {
     assert!(!starts(&board.handle(Input::Retry(id("a")))));
     assert_eq!(board.home().get(&id("a")).expect("there").state, working);
 }
+
+#[test]
+fn a_session_is_noted_as_opened_once_before_its_worker_is_asked_for_anything() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    call(&mut board, 1, 1, submit("a"));
+    assert!(!board.home().get(&id("a")).expect("there").session.opened);
+    let effects = live(&mut board, "a", 1);
+    assert!(
+        matches!(&effects[..], [Effect::Save(kept), Effect::Tell { .. }, ..] if kept.opened),
+        "{effects:?}"
+    );
+    gone(&mut board, "a", 1, 1);
+    call(&mut board, 1, 2, submit("a"));
+    let again = live(&mut board, "a", 2);
+    assert!(!again.iter().any(|effect| matches!(effect, Effect::Save(_))));
+}

@@ -189,6 +189,10 @@ impl Switchboard {
         }
         worker.phase = Phase::Ready;
         worker.watchers = 0;
+        // Before anything is asked of it: from now on its store has to be there.
+        if let Some(kept) = self.home.opened(session) {
+            out.push(Effect::Save(Box::new(kept)));
+        }
         for message in std::mem::take(&mut worker.queue) {
             out.push(Effect::Tell {
                 session: session.clone(),

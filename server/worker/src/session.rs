@@ -72,7 +72,7 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
             return Err(RunError::NotOpened);
         }
     };
-    let store = match Store::open(&open.folder, LOCK_PATIENCE) {
+    let store = match Store::open(&open.folder, LOCK_PATIENCE, open.is_new) {
         Ok(store) => store,
         Err(error) => return Err(refuse(writer, error.to_call_error()).await),
     };
@@ -231,7 +231,7 @@ impl Session {
     /// Makes the conversation of a new session. It needs a model to begin with.
     async fn begin(&mut self) -> Result<(), CallError> {
         let there = self.store.load().await;
-        if there.map_err(|error| error.to_call_error())?.is_some() {
+        if there.map_err(|error| error.to_call_error())?.is_some() || !self.open.is_new {
             return Ok(());
         }
         let chosen = self

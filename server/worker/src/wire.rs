@@ -56,8 +56,11 @@ pub enum ToWorker {
 pub struct Open {
     /// The session.
     pub session: SessionId,
-    /// Its folder; the worker makes what is missing in it.
+    /// Its folder.
     pub folder: PathBuf,
+    /// Whether it was never open before: only then the worker makes its store. One that was open and has none any more
+    /// is refused.
+    pub is_new: bool,
     /// The data folder of the server, where `models.toml` is.
     pub data: PathBuf,
     /// The directory to work in.

@@ -27,8 +27,11 @@ pub(crate) enum StoreError {
     /// There is no room.
     #[error("the disk is full")]
     Full,
+    /// It was there before and is not any more.
+    #[error("the store of this session is missing")]
+    Missing,
     /// It is damaged.
-    #[error("the session's store is damaged: {0}")]
+    #[error("the store of this session is damaged: {0}")]
     Damaged(String),
     /// The disk does not do what it is asked.
     #[error("the session's store cannot be used: {0}")]
@@ -46,7 +49,9 @@ impl StoreError {
             Self::InUse(_) => "end that process, then try again",
             Self::Newer(_) => "update `portholed`",
             Self::Full => "make room on the disk that holds the data folder, then try again",
-            Self::Damaged(_) => "restore the session's folder from a backup",
+            Self::Missing | Self::Damaged(_) => {
+                "restore the session's folder from a backup, or make a new session"
+            }
             Self::Io(_) => "check the disk and the rights of the data folder, then try again",
             #[cfg(test)]
             Self::Crash => "",
@@ -61,7 +66,10 @@ impl From<rusqlite::Error> for StoreError {
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => Self::Full,
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::InUse(String::new()),
-            Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Damaged(error.to_string()),
+            // A table or a column that is not there, or a value of another kind: it is not what was written.
+            Some(Code::DatabaseCorrupt | Code::NotADatabase | Code::Unknown) | None => {
+                Self::Damaged(error.to_string())
+            }
             _ => Self::Io(error.to_string()),
         }
     }
@@ -103,14 +111,23 @@ pub(crate) enum CrashPoint {
 }
 
 impl Store {
-    /// Opens or makes the store in a session's folder. Blocks, and waits for so long for another process to leave it.
+    /// Opens the store in a session's folder; makes one only for a session that is new. Blocks, and waits for so long
+    /// for another process to leave it.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(crate) fn open(folder: &Path, patience: Duration) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(folder)?;
+    pub(crate) fn open(
+        folder: &Path,
+        patience: Duration,
+        is_new: bool,
+    ) -> Result<Self, StoreError> {
+        let file = folder.join("session.db");
+        match is_new {
+            true => std::fs::create_dir_all(folder)?,
+            false => schema::look(&file)?,
+        }
         let lock = Lock::take(folder, patience)?;
-        let mut connection = schema::open(&folder.join("session.db"))?;
+        let mut connection = schema::open(&file, is_new)?;
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = thread::Builder::new()
             .name("store".to_owned())

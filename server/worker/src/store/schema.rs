@@ -1,8 +1,8 @@
 //! The tables and how the file is opened. A store of an older version is brought up to date; a newer one is refused.
 
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
 
@@ -29,21 +29,51 @@ const STEPS: &[&str] = &["
     CREATE TABLE requests (key TEXT PRIMARY KEY, reply TEXT NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID;
 "];
 
-/// Opens the file, settles how it is written, and brings it up to date.
-pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = Connection::open(path)?;
+/// What every store begins with.
+const HEADER: &[u8; 16] = b"SQLite format 3\0";
+
+/// Looks whether a store is there at all. It changes nothing; SQLite would take an empty file for a new store.
+pub(super) fn look(path: &Path) -> Result<(), StoreError> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => match error.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                return Err(StoreError::Missing);
+            }
+            _ => return Err(error.into()),
+        },
+    };
+    let mut header = Vec::new();
+    Read::by_ref(&mut file)
+        .take(HEADER.len() as u64)
+        .read_to_end(&mut header)?;
+    match header.as_slice() {
+        [] => Err(StoreError::Damaged("its file is empty".to_owned())),
+        header if header == HEADER => Ok(()),
+        _ => Err(StoreError::Damaged("its file is no database".to_owned())),
+    }
+}
+
+/// Opens the file, or makes it for a session that is new; settles how it is written, and brings it up to date.
+pub(super) fn open(path: &Path, is_new: bool) -> Result<Connection, StoreError> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, is_new);
+    let mut connection = Connection::open_with_flags(path, flags)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
     connection.set_prepared_statement_cache_capacity(32);
-    migrate(&mut connection)?;
+    migrate(&mut connection, is_new)?;
     Ok(connection)
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, is_new: bool) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(version).map_err(|_| StoreError::Newer(version))?;
+    if version == 0 && !is_new {
+        return Err(StoreError::Damaged("it holds nothing".to_owned()));
+    }
     let steps = STEPS.get(done..).ok_or(StoreError::Newer(version))?;
     for (n, step) in (done..).zip(steps) {
         let transaction = connection.transaction()?;

@@ -43,7 +43,7 @@ fn ids(page: &Page) -> Vec<u64> {
 async fn what_was_committed_is_there_after_opening_again() {
     let dir = folder();
     let row = crate::conversation::tests::loaded().row;
-    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
     assert_eq!(store.load().await, Ok(None));
     let records = vec![
         Record::Conversation(row.clone()),
@@ -52,7 +52,7 @@ async fn what_was_committed_is_there_after_opening_again() {
     ];
     store.commit(records).await.expect("commits");
     drop(store);
-    let store = Store::open(dir.path(), Duration::ZERO).expect("opens");
+    let store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
     let loaded = store.load().await.expect("loads").expect("is there");
     assert_eq!(loaded.row, row);
     assert_eq!(loaded.counters, Counters::after(1, 0, 0, 0));
@@ -64,7 +64,7 @@ async fn what_was_committed_is_there_after_opening_again() {
 #[tokio::test]
 async fn an_entry_is_never_rewritten_and_a_batch_is_written_whole_or_not_at_all() {
     let dir = folder();
-    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
     store
         .commit(vec![entry(1, "first")])
         .await
@@ -86,7 +86,7 @@ async fn an_entry_is_never_rewritten_and_a_batch_is_written_whole_or_not_at_all(
 #[tokio::test]
 async fn pages_are_bounded_by_entries_and_by_bytes_but_hold_one_at_least() {
     let dir = folder();
-    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
     let big = "x".repeat(limits::PAGE_BYTES);
     let records = (1..=250)
         .map(|id| entry(id, "a"))
@@ -116,8 +116,8 @@ async fn a_second_opener_is_told_who_has_it_also_by_another_path() {
     let (real, link) = (dir.path().join("real"), dir.path().join("link"));
     std::fs::create_dir(&real).expect("folder");
     std::os::unix::fs::symlink(&real, &link).expect("link");
-    let store = Store::open(&real, Duration::ZERO).expect("opens");
-    let error = Store::open(&link, Duration::ZERO)
+    let store = Store::open(&real, Duration::ZERO, true).expect("opens");
+    let error = Store::open(&link, Duration::ZERO, true)
         .map(drop)
         .expect_err("refused");
     assert_eq!(
@@ -125,13 +125,13 @@ async fn a_second_opener_is_told_who_has_it_also_by_another_path() {
         StoreError::InUse(format!(" (pid {})", std::process::id()))
     );
     drop(store);
-    assert!(Store::open(&link, Duration::ZERO).is_ok());
+    assert!(Store::open(&link, Duration::ZERO, true).is_ok());
 }
 
 #[tokio::test]
 async fn a_full_disk_is_told_as_such_and_leaves_nothing_behind() {
     let dir = folder();
-    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
     store.commit(vec![entry(1, "a")]).await.expect("commits");
     store.limit_pages(1).await;
     let error = store
@@ -150,7 +150,7 @@ async fn a_full_disk_is_told_as_such_and_leaves_nothing_behind() {
 #[test]
 fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
     let dir = folder();
-    drop(Store::open(dir.path(), Duration::ZERO).expect("opens"));
+    drop(Store::open(dir.path(), Duration::ZERO, true).expect("opens"));
     let file = dir.path().join("session.db");
     let connection = Connection::open(&file).expect("opens");
     connection
@@ -158,7 +158,7 @@ fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
         .expect("sets");
     drop(connection);
     assert_eq!(
-        Store::open(dir.path(), Duration::ZERO).map(drop),
+        Store::open(dir.path(), Duration::ZERO, true).map(drop),
         Err(StoreError::Newer(99))
     );
     std::fs::write(
@@ -166,7 +166,7 @@ fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
         "no database at all, however long this text may be, it is none".repeat(99),
     )
     .expect("writes");
-    let damaged = Store::open(dir.path(), Duration::ZERO).map(drop);
+    let damaged = Store::open(dir.path(), Duration::ZERO, true).map(drop);
     assert!(
         matches!(damaged, Err(StoreError::Damaged(_))),
         "{damaged:?}"
@@ -176,7 +176,7 @@ fn a_store_of_a_newer_version_and_a_damaged_one_are_refused() {
 #[tokio::test]
 async fn the_log_is_cut_at_rest() {
     let dir = folder();
-    let mut store = Store::open(dir.path(), Duration::ZERO).expect("opens");
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
     for id in 1..50 {
         store
             .commit(vec![entry(id, &"x".repeat(10_000))])
@@ -186,4 +186,62 @@ async fn the_log_is_cut_at_rest() {
     store.checkpoint().await.expect("cuts");
     let log = std::fs::metadata(dir.path().join("session.db-wal")).expect("is there");
     assert_eq!(log.len(), 0);
+}
+
+#[tokio::test]
+async fn a_store_that_was_there_and_is_gone_or_damaged_is_refused_and_nothing_is_made_anew() {
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 5] = [
+        ("missing", |dir| {
+            std::fs::remove_dir_all(dir).expect("removes");
+        }),
+        ("missing", |dir| {
+            std::fs::remove_file(dir.join("session.db")).expect("removes");
+        }),
+        ("damaged", |dir| {
+            std::fs::write(dir.join("session.db"), b"").expect("writes");
+        }),
+        ("damaged", |dir| {
+            std::fs::write(dir.join("session.db"), b"no database at all").expect("writes");
+        }),
+        ("damaged", |dir| {
+            std::fs::remove_file(dir.join("session.db")).expect("removes");
+            Connection::open(dir.join("session.db"))
+                .and_then(|other| other.execute_batch("CREATE TABLE other (a)"))
+                .expect("makes");
+        }),
+    ];
+    for (word, harm) in harms {
+        let dir = folder();
+        let folder = dir.path().join("s1");
+        drop(Store::open(&folder, Duration::ZERO, true).expect("opens"));
+        drop(Store::open(&folder, Duration::ZERO, false).expect("opens again"));
+        harm(&folder);
+        let listed = |path: &Path| std::fs::read_dir(path).map_or(0, Iterator::count);
+        let before = listed(&folder);
+        let error = Store::open(&folder, Duration::ZERO, false)
+            .map(drop)
+            .expect_err("refused");
+        let told = error.to_call_error();
+        assert!(told.message.contains(word), "{told:?}");
+        assert!(!told.hint.is_empty());
+        assert_eq!(listed(&folder), before, "nothing is made: {word}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_page_is_told_as_damage() {
+    let dir = folder();
+    let file = dir.path().join("session.db");
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
+    let row = crate::conversation::tests::loaded().row;
+    let records = vec![Record::Conversation(row), entry(1, &"x".repeat(20_000))];
+    store.commit(records).await.expect("commits");
+    store.checkpoint().await.expect("cuts");
+    drop(store);
+    let mut bytes = std::fs::read(&file).expect("reads");
+    bytes[4096..].fill(0xa5);
+    std::fs::write(&file, bytes).expect("writes");
+    let opened = Store::open(dir.path(), Duration::ZERO, false).expect("its first page is whole");
+    assert!(matches!(opened.load().await, Err(StoreError::Damaged(_))));
 }

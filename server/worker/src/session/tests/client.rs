@@ -48,6 +48,7 @@ fn opening(folder: &Path, dir: &Path, model: Option<ModelRef>) -> Open {
     Open {
         session: session(),
         folder: folder.into(),
+        is_new: true,
         data: folder.into(),
         dir: dir.into(),
         model,
@@ -81,13 +82,13 @@ impl Client {
         script: &Arc<Script>,
         crash: Option<CrashPoint>,
     ) -> Self {
-        let mut store = Store::open(folder, Duration::ZERO).expect("opens");
+        let mut store = Store::open(folder, Duration::ZERO, true).expect("opens");
         store.crash = crash;
         Self::with(store, folder, script)
     }
 
     pub(super) async fn start_full(folder: &Path, script: &Arc<Script>, pages: u32) -> Self {
-        let store = Store::open(folder, Duration::ZERO).expect("opens");
+        let store = Store::open(folder, Duration::ZERO, true).expect("opens");
         store.limit_pages(pages).await;
         Self::with(store, folder, script)
     }
@@ -107,13 +108,26 @@ impl Client {
 
     /// Runs the worker as the server does, on a thread of its own, with the models in `folder` and the tools of this machine.
     pub(super) async fn start_real(folder: &Path, dir: &Path, model: Option<&str>) -> Self {
+        Self::start_opening(opening(folder, dir, model.and_then(ModelRef::parse))).await
+    }
+
+    /// Runs the worker of a session that was open before.
+    pub(super) async fn start_again(folder: &Path, dir: &Path) -> Self {
+        let is_new = false;
+        Self::start_opening(Open {
+            is_new,
+            ..opening(folder, dir, None)
+        })
+        .await
+    }
+
+    async fn start_opening(open: Open) -> Self {
         let (ours, theirs) = pair();
         let worker = tokio::task::spawn_blocking(|| {
             // One that cannot open its session has told so.
             let _ = crate::run(theirs);
         });
         let mut client = Self::of(ours, worker);
-        let open = opening(folder, dir, model.and_then(ModelRef::parse));
         client.send(&ToWorker::Open(Box::new(open))).await;
         client
     }

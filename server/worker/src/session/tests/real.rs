@@ -201,3 +201,16 @@ async fn a_new_session_with_a_broken_model_file_says_what_is_wrong_with_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_session_whose_store_is_gone_is_refused_and_not_begun_again() {
+    super::beside(async {
+        let dir = tempfile::tempdir().expect("folder");
+        let mut client = Client::start_again(dir.path(), dir.path()).await;
+        client.until("refused", |c| c.refused.is_some()).await;
+        let refused = client.refused.take().expect("just came");
+        assert_eq!(refused.message, "the store of this session is missing");
+        assert!(!dir.path().join("session.db").exists());
+    })
+    .await;
+}
