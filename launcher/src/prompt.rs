@@ -6,13 +6,11 @@ use std::{
     ops::ControlFlow,
 };
 
-use crossterm::{
-    event::{Event, KeyCode, KeyEventKind, KeyModifiers},
-    terminal::{disable_raw_mode, enable_raw_mode},
-};
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
 use crate::{
     failure::Failure,
+    signals,
     terminal::{self, decoder::Decoder, input},
 };
 
@@ -47,9 +45,10 @@ pub fn hidden(words: &str) -> Result<Option<String>, Failure> {
     let mut err = io::stderr();
     write!(err, "{words} ")?;
     err.flush()?;
-    enable_raw_mode()?;
+    signals::end_with(terminal::cooked)?;
+    terminal::raw()?;
     let typed = read_hidden();
-    disable_raw_mode()?;
+    terminal::cooked();
     writeln!(err)?;
     Ok(typed?.filter(|text| !text.is_empty()))
 }

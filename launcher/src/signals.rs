@@ -1,6 +1,13 @@
 //! Signals as events, and stopping oneself as job control does.
 
-use std::io;
+use std::{
+    io,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+};
 
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use tokio::signal::unix::{self, SignalKind};
@@ -37,6 +44,7 @@ impl Signals {
     /// # Errors
     /// Where the system refuses.
     pub fn new() -> io::Result<Self> {
+        TAKEN.store(true, Ordering::SeqCst);
         let raw = |signal: Signal| unix::signal(SignalKind::from_raw(signal.as_raw()));
         Ok(Self {
             terminate: unix::signal(SignalKind::terminate())?,
@@ -60,6 +68,58 @@ impl Signals {
             _ = self.stop.recv() => ProcessSignal::Stop,
             _ = self.continued.recv() => ProcessSignal::Continued,
         }
+    }
+}
+
+/// Whether [`Signals`] are listened to.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Has `restore` called before a signal ends the process, until [`Signals`] are listened to.
+///
+/// # Errors
+/// Where the system refuses.
+pub fn end_with(restore: fn()) -> io::Result<()> {
+    let (ready, listening) = mpsc::channel();
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(end_at_signal(restore, &ready));
+            }
+        })?;
+    listening
+        .recv()
+        .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+async fn end_at_signal(restore: fn(), ready: &mpsc::Sender<io::Result<()>>) {
+    let listen = || {
+        Ok::<_, io::Error>([
+            unix::signal(SignalKind::terminate())?,
+            unix::signal(SignalKind::hangup())?,
+            unix::signal(SignalKind::interrupt())?,
+            unix::signal(SignalKind::quit())?,
+        ])
+    };
+    let (mut signals, told) = match listen() {
+        Ok(signals) => (signals, Ok(())),
+        Err(error) => return drop(ready.send(Err(error))),
+    };
+    // Whoever asked waits for this.
+    let _ = ready.send(told);
+    let [terminate, hang_up, interrupt, quit] = &mut signals;
+    let status = tokio::select! {
+        _ = terminate.recv() => 143,
+        _ = hang_up.recv() => 129,
+        _ = interrupt.recv() => 130,
+        _ = quit.recv() => 131,
+    };
+    if !TAKEN.load(Ordering::SeqCst) {
+        restore();
+        std::process::exit(status);
     }
 }
 

@@ -24,7 +24,7 @@ use ring::{
 };
 use rustix::{
     process::{Pid, Signal, WaitOptions, kill_process, waitpid},
-    termios::{LocalModes, tcgetattr},
+    termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr},
 };
 use wasm_encoder::{
     CodeSection, ConstExpr, DataSection, EntityType, ExportKind, ExportSection, Function,
@@ -221,7 +221,9 @@ impl Terminal {
         command.env_clear();
         command.env("HOME", home);
         command.env("TERM", "xterm-256color");
-        command.env("PORTHOLE_LINK", link);
+        if !link.is_empty() {
+            command.env("PORTHOLE_LINK", link);
+        }
         let child = pair.slave.spawn_command(command).expect("starts");
         let mut output = pair.master.try_clone_reader().expect("a reader");
         let keys = pair.master.take_writer().expect("a writer");
@@ -320,7 +322,23 @@ impl Terminal {
         assert!(status.stopped());
     }
 
+    /// Leaves the terminal as a program that died in the middle leaves it.
+    fn make_raw(&self) {
+        self.with_terminal(|fd| {
+            let mut mode = tcgetattr(fd).expect("a mode");
+            mode.make_raw();
+            tcsetattr(fd, OptionalActions::Now, &mode).expect("set");
+        });
+    }
+
     fn raw(&self) -> bool {
+        self.with_terminal(|fd| {
+            let modes = tcgetattr(fd).expect("a mode").local_modes;
+            !modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+        })
+    }
+
+    fn with_terminal<T>(&self, use_it: impl Fn(std::os::fd::BorrowedFd<'_>) -> T) -> T {
         let fd = self.master.as_raw_fd().expect("a terminal");
         // The descriptor is the master's and outlives this call.
         #[expect(
@@ -328,8 +346,7 @@ impl Terminal {
             reason = "portable-pty lends the master's descriptor only as a number"
         )]
         let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
-        let modes = tcgetattr(fd).expect("a mode").local_modes;
-        !modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+        use_it(fd)
     }
 
     /// Waits for the end and checks that everything is as it was; returns the status.
@@ -461,4 +478,38 @@ fn a_burst_of_keys_is_heard_to_its_last_and_odd_bytes_end_nothing() {
     assert!(terminal.keys_ticks() - before < 20, "the reader spins");
     terminal.press("q");
     assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_mode_that_somebody_left_behind_meanwhile_is_not_given_back() {
+    let (_home, mut terminal) = open(bundle(&[]));
+    terminal.wait_for("hello from the bundle");
+    terminal.signal(Signal::TSTP);
+    terminal.wait_stopped();
+    terminal.make_raw();
+    terminal.signal(Signal::CONT);
+    terminal.press("\x1d");
+    terminal.wait_for("reload the UI");
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_signal_while_a_link_is_asked_for_leaves_the_terminal_whole() {
+    for (signal, status) in [
+        (Signal::TERM, 143),
+        (Signal::HUP, 129),
+        (Signal::INT, 130),
+        (Signal::QUIT, 131),
+    ] {
+        let home = tempfile::tempdir().expect("a home");
+        let mut terminal = Terminal::run(home.path(), "");
+        terminal.wait_for("Paste a link");
+        while !terminal.raw() {
+            std::thread::yield_now();
+        }
+        terminal.signal(signal);
+        assert_eq!(terminal.child.wait().expect("ends").exit_code(), status);
+        assert!(!terminal.raw());
+    }
 }

@@ -582,3 +582,119 @@ fn a_ui_is_told_of_as_many_cells_as_plain_text_fits_into_a_frame() {
         assert!(cells <= porthole_bridge::limits::CELLS);
     }
 }
+
+#[test]
+fn after_access_ended_the_dead_cookie_is_not_tried_and_a_pasted_link_stays() {
+    let mut world = World::new();
+    world.link(LinkHappening::Up);
+    let reason = "signed out".to_owned();
+    world.link(LinkHappening::Control(LinkControl::AccessEnded { reason }));
+    world.give(Input::Terminal(TerminalEvent::Paste("http://x".into())));
+    for why in [DoorError::Unreachable, DoorError::SignedOut] {
+        world.link(LinkHappening::Down(why));
+        let again = |effect: &Effect| matches!(effect, Effect::Alarm(Alarm::Reconnect, Some(_)));
+        assert!(!world.effects.iter().any(again), "{:?}", world.effects);
+        assert!(world.screen().contains("> ••••••••"), "{}", world.screen());
+    }
+}
+
+#[test]
+fn a_server_that_comes_back_is_asked_for_its_ui_and_so_it_is_on_reloading() {
+    let mut world = World::new();
+    let ask = Effect::Prepare(Some(HASH.into()));
+    world.link(LinkHappening::Up);
+    assert!(!world.did(&ask), "it was asked at the start");
+    world.link(LinkHappening::Down(DoorError::Unreachable));
+    world.give(Input::Alarm(Alarm::Reconnect));
+    world.link(LinkHappening::Up);
+    assert!(world.did(&ask));
+    world.control(']').key(KeyCode::Char('r'));
+    assert!(world.did(&ask));
+}
+
+#[test]
+fn a_dialog_that_a_resize_leaves_unseen_is_refused() {
+    let mut world = World::new();
+    world.link(LinkHappening::Up);
+    world.control(']').key(KeyCode::Char('s'));
+    assert!(world.screen().contains("Sign out (Ctrl-Y)"));
+    world.give(Input::Resized(Size { cols: 20, rows: 5 }));
+    world.wait(600).control('y');
+    assert!(!world.did(&Effect::SignOut));
+    world.give(Input::Resized(Size { cols: 80, rows: 24 }));
+    world.key(KeyCode::Enter).action(1, url());
+    world.give(Input::Resized(Size { cols: 20, rows: 5 }));
+    assert!(world.refused());
+}
+
+#[test]
+fn every_dialog_that_opens_shows_both_answers() {
+    for cols in 10..90 {
+        for rows in 3..26 {
+            let mut world = World::sized(cols, rows, Some(HASH.to_owned()));
+            world.key(KeyCode::Enter).action(1, url());
+            let screen = world.screen();
+            let shown = screen.contains("[ No ]    Open (Ctrl-Y)");
+            assert_eq!(shown, !world.refused(), "{cols}x{rows}\n{screen}");
+        }
+    }
+}
+
+#[test]
+fn a_line_of_the_menu_that_is_not_seen_does_not_act() {
+    for rows in 1..14 {
+        let mut world = World::sized(40, rows, Some(HASH.to_owned()));
+        world.control(']');
+        let seen = world.screen().contains("quit");
+        world.key(KeyCode::Char('q'));
+        assert_eq!(world.did(&Effect::Quit(0, None)), seen, "{rows} rows");
+    }
+}
+
+#[test]
+fn long_feedback_is_cut_and_the_rest_of_the_trust_line_stays() {
+    let mut world = World::new();
+    world.link(LinkHappening::Up);
+    let outcome = Outcome::Done("x".repeat(200));
+    world.give(Input::Local(LocalDone {
+        asked: None,
+        outcome,
+    }));
+    let row = world.last_row();
+    assert!(row.contains("127.0.0.1:7420 │ owner"), "{row}");
+    assert!(row.contains("xxxxxxxx") && row.contains('…'), "{row}");
+    assert!(row.contains("Ctrl-]"), "{row}");
+}
+
+#[test]
+fn an_edited_text_whose_asker_is_gone_is_pasted_into_the_next_ui() {
+    let paste = Effect::ToUi(Event::Paste("mine".into()));
+    let edited = |asked| {
+        Input::Local(LocalDone {
+            asked: Some((asked, 1)),
+            outcome: Outcome::Edited("mine".into()),
+        })
+    };
+    let mut world = World::new();
+    let first = world.app.ui.instance();
+    world.crash().give(edited(first));
+    assert!(!world.did(&paste));
+    world.key(KeyCode::Char('r'));
+    assert!(world.did(&paste), "kept until there is one");
+    world.give(edited(first));
+    assert!(world.did(&paste), "one runs already");
+    world.give(edited(world.app.ui.instance()));
+    assert!(!world.did(&paste) && world.outcome().is_some());
+}
+
+#[test]
+fn a_sentence_of_a_page_ends_with_one_full_stop() {
+    let mut world = World::sized(80, 24, None);
+    let trouble = Trouble::Bundle("it is broken.".into());
+    world.give(Input::Door(DoorInput::NotPrepared(trouble)));
+    let screen = world.screen();
+    assert!(
+        screen.contains("broken.") && !screen.contains(".."),
+        "{screen}"
+    );
+}

@@ -14,11 +14,12 @@ use std::{
     time::Duration,
 };
 
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use porthole_bridge::Size;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    termios::{QueueSelector, tcflush, tcgetwinsize},
+    termios::{
+        OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetwinsize, tcsetattr,
+    },
 };
 
 use crate::failure::Failure;
@@ -39,6 +40,9 @@ const POP_KEYS: &str = "\x1b[<1u";
 
 /// What is to be given back; the panic hook and every other way out take it from here, once.
 static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
+
+/// The mode the terminal had at first. What a program that had the terminal in between left behind is never given back.
+static FIRST: Mutex<Option<Termios>> = Mutex::new(None);
 
 struct Taken {
     keys_pushed: bool,
@@ -80,7 +84,7 @@ pub fn enter(keys: Keyboard) -> io::Result<()> {
         return Ok(());
     }
     // The mode first: in the background this stops us before anything is written.
-    enable_raw_mode()?;
+    raw()?;
     let keys_pushed = keys == Keyboard::Extended;
     *taken = Some(Taken { keys_pushed });
     drop(taken);
@@ -102,7 +106,35 @@ pub fn leave() {
     }
     let _ = write_all(LEAVE.as_bytes());
     drain();
-    let _ = disable_raw_mode();
+    cooked();
+}
+
+/// Lets every key through unread by the terminal itself, until [`cooked`].
+///
+/// # Errors
+/// Where there is no terminal.
+pub(crate) fn raw() -> io::Result<()> {
+    let keyboard = keyboard()?;
+    let mut first = FIRST
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut mode = match &*first {
+        Some(mode) => mode.clone(),
+        None => first.insert(tcgetattr(&keyboard)?).clone(),
+    };
+    drop(first);
+    mode.make_raw();
+    Ok(tcsetattr(&keyboard, OptionalActions::Now, &mode)?)
+}
+
+/// Gives the terminal the mode that it had at first. Without [`raw`] before it does nothing.
+pub(crate) fn cooked() {
+    let first = FIRST
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let (Some(mode), Ok(keyboard)) = (&*first, keyboard()) {
+        let _ = tcsetattr(&keyboard, OptionalActions::Now, mode);
+    }
 }
 
 /// Gives the terminal back before a panic's message is printed.
