@@ -3,8 +3,7 @@
 use super::world::*;
 use porthole_bridge::{Action, Event, Outcome, Request};
 use porthole_protocol::{
-    Answer, Call, ConversationDelta, QuestionId, SendMode, Submission, SubmissionId,
-    SubmissionState,
+    Call, ConversationDelta, SendMode, Submission, SubmissionId, SubmissionState,
 };
 use serde_json::json;
 
