@@ -2,5 +2,7 @@
 
 mod laws;
 mod link;
+mod questions;
 mod screens;
+mod words;
 mod world;
