@@ -8,6 +8,9 @@ use crate::{
     turn::Stage,
 };
 
+/// An estimate below this cannot have been too much for any model.
+const KNOWN_TOKENS: u64 = 1_000;
+
 impl Conversation {
     pub(crate) fn model_failed(
         &mut self,
@@ -59,6 +62,7 @@ impl Conversation {
                 format!(": about {tokens} tokens, and its window holds {window} tokens")
             }
             Some(window) => format!(": its window holds {window} tokens"),
+            None if tokens >= KNOWN_TOKENS => format!(": about {tokens} tokens"),
             None => String::new(),
         };
         (
