@@ -87,8 +87,7 @@ const SCHEMA: &str = "
         hash BLOB PRIMARY KEY, expires_ms INTEGER NOT NULL, used_ms INTEGER
     ) STRICT;
 ";
-const COLUMNS: &str =
-    "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened";
+const COLUMNS: &str = "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened";
 
 impl Catalog {
     /// Opens the catalog of a data folder; makes it where there is none.
@@ -286,9 +285,8 @@ impl Catalog {
 fn add_opened(connection: &Connection) -> rusqlite::Result<()> {
     let known = "SELECT count(*) FROM pragma_table_info('sessions') WHERE name = 'opened'";
     if connection.query_row(known, [], |row| row.get::<_, i64>(0))? == 0 {
-        connection.execute_batch(
-            "ALTER TABLE sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0",
-        )?;
+        connection
+            .execute_batch("ALTER TABLE sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0")?;
     }
     Ok(())
 }

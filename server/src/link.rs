@@ -14,7 +14,7 @@ use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
-use porthole_protocol::{decode, limits::CLIENT_FRAME_BYTES};
+use porthole_protocol::limits::CLIENT_FRAME_BYTES;
 use porthole_worker::wire::ConnectionId;
 use tokio::time::Instant;
 
@@ -81,12 +81,11 @@ async fn read(server: &Arc<Server>, connection: ConnectionId, mut stream: SplitS
     while let Ok(Some(Ok(message))) = tokio::time::timeout(SILENCE, stream.next()).await {
         match message {
             Message::Text(text) => {
-                let frame = decode(&text, CLIENT_FRAME_BYTES).ok();
-                server.handle(Input::Frame { connection, frame });
+                server.handle(Input::of_text(connection, &text));
             }
-            Message::Binary(_) => server.handle(Input::Frame {
+            Message::Binary(_) => server.handle(Input::Unreadable {
                 connection,
-                frame: None,
+                id: None,
             }),
             Message::Ping(_) | Message::Pong(_) => {}
             Message::Close(_) => return,

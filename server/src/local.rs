@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use porthole_protocol::{decode, limits::CLIENT_FRAME_BYTES};
+use porthole_protocol::limits::CLIENT_FRAME_BYTES;
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{
@@ -228,8 +228,7 @@ async fn link(
     let read = async {
         while let Some(line) = read_line(&mut reader).await? {
             let text = std::str::from_utf8(&line).unwrap_or("");
-            let frame = decode(text, CLIENT_FRAME_BYTES).ok();
-            server.handle(Input::Frame { connection, frame });
+            server.handle(Input::of_text(connection, text));
         }
         Ok(())
     };

@@ -20,10 +20,25 @@ use crate::{
 impl Server {
     /// Answers a call, now or once the answer is found.
     pub(crate) fn serve(self: &Arc<Self>, connection: ConnectionId, id: u64, call: Call) {
-        if matches!(call, Call::Models {}) {
+        let asks_models = matches!(
+            call,
+            Call::Models {} | Call::SessionCreate { model: Some(_), .. }
+        );
+        if asks_models {
             let server = self.clone();
             tokio::spawn(async move {
-                let result = server.models().await;
+                let result = match call {
+                    Call::SessionCreate {
+                        request,
+                        dir,
+                        title,
+                        model: Some(model),
+                    } => match server.configured(&model).await {
+                        Ok(()) => server.create(&request, dir, title.as_deref(), Some(model)),
+                        Err(error) => Err(error),
+                    },
+                    _ => server.models().await,
+                };
                 server.handle(Input::Answered {
                     connection,
                     id,
@@ -99,19 +114,35 @@ impl Server {
         reply(&replies::Done {})
     }
 
+    /// Returns whether a new session can have this model.
+    async fn configured(&self, model: &ModelRef) -> Result<(), CallError> {
+        let inventory = self.inventory().await?;
+        if inventory.resolve(model).is_some() {
+            return Ok(());
+        }
+        let message = format!("there is no model `{model}`");
+        Err(CallError::new(ErrorCode::Invalid, message)
+            .hint("`portholed models` lists what is configured"))
+    }
+
     async fn models(&self) -> Result<Box<RawValue>, CallError> {
-        let inventory = Inventory::load(self.data(), |name| std::env::var(name).ok())
-            .await
-            .map_err(|error| {
-                CallError::new(ErrorCode::Invalid, error.to_string()).hint(format!(
-                    "correct `{}`",
-                    self.data().join("models.toml").display()
-                ))
-            })?;
+        let inventory = self.inventory().await?;
         reply(&replies::Models {
             models: inventory.list(),
             default: inventory.default_model(),
             config_path: self.data().join("models.toml").display().to_string(),
+        })
+    }
+}
+
+impl Server {
+    async fn inventory(&self) -> Result<Inventory, CallError> {
+        let loaded = Inventory::load(self.data(), |name| std::env::var(name).ok()).await;
+        loaded.map_err(|error| {
+            CallError::new(ErrorCode::Invalid, error.to_string()).hint(format!(
+                "correct `{}`",
+                self.data().join("models.toml").display()
+            ))
         })
     }
 }

@@ -107,7 +107,8 @@ fn checked_title(title: &str) -> Result<String, CallError> {
         .collect();
     let title = title.trim();
     if title.is_empty() {
-        return Err(CallError::new(ErrorCode::Invalid, "the title is empty"));
+        return Err(CallError::new(ErrorCode::Invalid, "the title is empty")
+            .hint("give it at least one letter"));
     }
     if title.chars().count() > TITLE_CHARS {
         return Err(CallError::new(

@@ -299,6 +299,26 @@ async fn what_is_left_is_named_and_ended_when_told() {
 }
 
 #[tokio::test]
+async fn what_is_left_and_ignores_the_request_to_end_is_killed() {
+    let stubborn = "trap '' TERM; sleep 1000 & setsid sleep 1000 & echo";
+    for world in worlds() {
+        let (exit, _) = world.exec(world.command(stubborn)).await;
+        assert!(!exit.left.is_empty(), "{exit:?}");
+        assert!(world.environment.end_left().await.is_ok());
+        assert!(exit.left.iter().all(|pid| !is_alive(&pid.to_string())));
+        let (exit, _) = world.exec(world.command(stubborn)).await;
+        let hurried =
+            tokio::time::timeout(Duration::from_millis(100), world.environment.end_left());
+        // In time or not: nobody survives.
+        let _ = hurried.await;
+        for pid in exit.left {
+            let pid = pid.to_string();
+            until("it is gone", || !is_alive(&pid)).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_broken_connection_is_told_to_everyone_who_waits_and_ends_their_commands() {
     let (ours, theirs) = tokio::io::duplex(4096);
     let (input, output) = tokio::io::split(theirs);

@@ -236,12 +236,24 @@ struct LogsArgs {
 
 /// Runs the command of this process; returns its exit status.
 pub fn main() -> ExitCode {
+    hide_memory();
     let cli = Cli::parse();
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.print();
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Keys are in the environment of the server and of its workers: what a worker runs shall not read them out of `/proc`.
+fn hide_memory() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+            tracing::warn!("the memory of this process can be read by others: {error}");
         }
     }
 }
@@ -265,5 +277,16 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),
         Command::Debug(DebugCommand::ModelStream { api }) => inner::model_stream(api),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+
+    #[test]
+    fn the_memory_of_the_program_is_hidden_from_other_processes() {
+        super::hide_memory();
+        assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
     }
 }

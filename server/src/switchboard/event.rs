@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::LinkControl;
-use porthole_protocol::{Call, CallError, ClientFrame, SessionId, Topic, Who};
+use porthole_protocol::{
+    Call, CallError, ClientFrame, SessionId, Topic, Who, decode, limits::CLIENT_FRAME_BYTES,
+};
 use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{catalog::Session, outbox::Lane};
@@ -33,8 +36,15 @@ pub enum Input {
     Frame {
         /// The connection.
         connection: ConnectionId,
-        /// The frame; `None`: it was none of this protocol.
-        frame: Option<ClientFrame>,
+        /// The frame.
+        frame: ClientFrame,
+    },
+    /// A client's message that is no frame of this protocol.
+    Unreadable {
+        /// The connection.
+        connection: ConnectionId,
+        /// The client's id, where it was at least a call with one.
+        id: Option<u64>,
     },
     /// Everything is sent, and this topic had fallen behind.
     Refresh {
@@ -154,4 +164,32 @@ pub enum Effect {
     },
     /// Write what is kept of a session.
     Save(Box<Session>),
+}
+
+impl Input {
+    /// Returns what a client's text is.
+    pub fn of_text(connection: ConnectionId, text: &str) -> Self {
+        match decode(text, CLIENT_FRAME_BYTES) {
+            Ok(frame) => Self::Frame { connection, frame },
+            Err(_) => Self::Unreadable {
+                connection,
+                id: call_id(text),
+            },
+        }
+    }
+}
+
+/// Returns the id of what was meant to be a call, so that whoever waits for its reply learns that none comes.
+fn call_id(text: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Frame {
+        call: Call,
+    }
+    #[derive(Deserialize)]
+    struct Call {
+        id: u64,
+    }
+    let within = text.len() <= CLIENT_FRAME_BYTES;
+    let frame = within.then(|| serde_json::from_str::<Frame>(text).ok())??;
+    Some(frame.call.id)
 }

@@ -190,4 +190,5 @@ impl Home {
 /// The one answer for sessions that are not there and for those a guest may not know of.
 pub fn unknown_session() -> CallError {
     CallError::new(ErrorCode::NotFound, "there is no such session")
+        .hint("choose one in the list of sessions; `portholed sessions` shows it too")
 }

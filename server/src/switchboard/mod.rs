@@ -99,6 +99,7 @@ impl Switchboard {
             } => self.opened(connection, who, device, out),
             Input::Closed { connection } => self.closed(connection, out),
             Input::Frame { connection, frame } => self.frame(connection, frame, out),
+            Input::Unreadable { connection, id } => unreadable(connection, id, out),
             Input::Refresh { connection, topic } => self.refresh(connection, topic, out),
             Input::Answered {
                 connection,
@@ -171,27 +172,11 @@ impl Switchboard {
         }
     }
 
-    fn frame(
-        &mut self,
-        connection: ConnectionId,
-        frame: Option<ClientFrame>,
-        out: &mut Vec<Effect>,
-    ) {
+    fn frame(&mut self, connection: ConnectionId, frame: ClientFrame, out: &mut Vec<Effect>) {
         match frame {
-            Some(ClientFrame::Call { id, call }) => self.call(connection, id, call, out),
-            Some(ClientFrame::Watch { topic }) => self.watch(connection, topic, out),
-            Some(ClientFrame::Unwatch { topic }) => self.unwatch(connection, &topic, out),
-            None => {
-                let error =
-                    CallError::new(ErrorCode::Invalid, "that was no frame of this protocol")
-                        .hint("update the client");
-                send(
-                    connection,
-                    Lane::Must,
-                    &ServerFrame::Error { id: None, error },
-                    out,
-                );
-            }
+            ClientFrame::Call { id, call } => self.call(connection, id, call, out),
+            ClientFrame::Watch { topic } => self.watch(connection, topic, out),
+            ClientFrame::Unwatch { topic } => self.unwatch(connection, &topic, out),
         }
     }
 
@@ -461,13 +446,28 @@ fn is_the_servers(call: &Call) -> bool {
     }
 }
 
+fn unreadable(connection: ConnectionId, id: Option<u64>, out: &mut Vec<Effect>) {
+    let message = match id {
+        Some(_) => "there is no such call, or its parameters are wrong",
+        None => "that was no frame of this protocol",
+    };
+    let error = CallError::new(ErrorCode::Invalid, message).hint("update the client");
+    send(
+        connection,
+        Lane::Must,
+        &ServerFrame::Error { id, error },
+        out,
+    );
+}
+
 fn not_allowed() -> CallError {
     CallError::new(ErrorCode::NotAllowed, "this is the owner's to do")
         .hint("ask the owner for another link")
 }
 
 fn failed(reason: &str) -> CallError {
-    CallError::new(ErrorCode::Unavailable, reason).hint("retry the session")
+    CallError::new(ErrorCode::Unavailable, reason)
+        .hint("`/retry` in the session tries again, and so does `portholed send`")
 }
 
 fn send(connection: ConnectionId, lane: Lane, frame: &ServerFrame, out: &mut Vec<Effect>) {

@@ -68,14 +68,14 @@ fn topic(of: &str) -> Topic {
 fn call(board: &mut Switchboard, connection: u64, number: u64, call: Call) -> Vec<Effect> {
     board.handle(Input::Frame {
         connection,
-        frame: Some(ClientFrame::Call { id: number, call }),
+        frame: ClientFrame::Call { id: number, call },
     })
 }
 
 fn watch(board: &mut Switchboard, connection: u64, topic: Topic) -> Vec<Effect> {
     board.handle(Input::Frame {
         connection,
-        frame: Some(ClientFrame::Watch { topic }),
+        frame: ClientFrame::Watch { topic },
     })
 }
 
@@ -398,4 +398,60 @@ fn a_session_is_noted_as_opened_once_before_its_worker_is_asked_for_anything() {
     call(&mut board, 1, 2, submit("a"));
     let again = live(&mut board, "a", 2);
     assert!(!again.iter().any(|effect| matches!(effect, Effect::Save(_))));
+}
+
+#[test]
+fn a_store_that_fails_ends_the_watches_with_the_reason_and_the_worker_lives() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    watch(&mut board, 1, topic("a"));
+    live(&mut board, "a", 1);
+    let status = Status {
+        state: SessionState::Failed {
+            reason: "the disk is full".to_owned(),
+        },
+        suggested_title: None,
+        updated_ms: 2,
+        answered: false,
+    };
+    let effects = said(&mut board, "a", 1, FromWorker::Status(status));
+    let ended = effects.iter().any(|effect| {
+        matches!(effect, Effect::Send { connection: 1, frame, .. }
+            if frame.starts_with(r#"{"ended""#) && frame.contains("the disk is full"))
+    });
+    assert!(ended, "{effects:?}");
+    let refused = call(&mut board, 1, 1, submit("a"));
+    assert_eq!(error(&refused, 1), Some(ErrorCode::Unavailable));
+    board.handle(Input::Retry(id("a")));
+    assert_eq!(told(&watch(&mut board, 1, topic("a"))).len(), 2);
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_answered_under_its_id() {
+    let mut board = board();
+    open(&mut board, 1, who(Role::Owner));
+    let table = [
+        (
+            r#"{"call":{"id":7,"method":"no.such","params":{}}}"#,
+            Some(7),
+        ),
+        (
+            r#"{"call":{"id":8,"method":"session.pin","params":{"x":1}}}"#,
+            Some(8),
+        ),
+        (r#"{"call":{"id":"x"}}"#, None),
+        (r#"{"other":{}}"#, None),
+        ("no JSON", None),
+    ];
+    for (text, expected) in table {
+        let effects = board.handle(Input::of_text(1, text));
+        let [Effect::Send { frame, .. }] = &effects[..] else {
+            panic!("one answer: {effects:?}");
+        };
+        let Ok(ServerFrame::Error { id, error }) = decode(frame, limits::SERVER_FRAME_BYTES) else {
+            panic!("an error: {frame}");
+        };
+        assert_eq!((id, error.code), (expected, ErrorCode::Invalid), "{text}");
+        assert!(!error.hint.is_empty());
+    }
 }

@@ -286,6 +286,10 @@ impl Switchboard {
             SessionState::Working { .. } | SessionState::Waiting { .. }
         );
         self.workers.set_busy(session, busy);
+        let failure = match &status.state {
+            SessionState::Failed { reason } => Some(failed(reason)),
+            _ => None,
+        };
         let seen = self.seats.watchers(session) > 0;
         let (delta, save) = self.home.take_status(session, status, seen);
         if let Some(kept) = save {
@@ -293,6 +297,11 @@ impl Switchboard {
         }
         if let Some(delta) = delta {
             self.publish(session, &delta, out);
+        }
+        // Its worker lives, but what it shows is not what is kept: whoever watches is told why and begins anew.
+        if let Some(error) = failure {
+            self.end_watches(session, &error, out);
+            self.tell_watchers(session, out);
         }
     }
 
@@ -459,6 +468,10 @@ impl Switchboard {
         for (connection, id) in self.seats.calls_of(session) {
             self.fail(connection, id, error.clone(), out);
         }
+        self.end_watches(session, error, out);
+    }
+
+    fn end_watches(&mut self, session: &SessionId, error: &CallError, out: &mut Vec<Effect>) {
         for (connection, topic) in self.seats.watches_of(session) {
             self.seats.unwatch(connection, &topic);
             send(

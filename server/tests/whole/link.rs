@@ -53,6 +53,21 @@ async fn a_session_is_made_once_for_a_request_and_shown_to_everyone() {
         .await
         .expect_err("refused");
     assert!(error.message.contains("/no/such/folder"), "{error}");
+    let unknown = Call::SessionCreate {
+        request: RequestId::parse("r3").expect("an id"),
+        dir: None,
+        title: None,
+        model: porthole_protocol::ModelRef::parse("no/such"),
+    };
+    let error = client
+        .call::<replies::Created>(unknown)
+        .await
+        .expect_err("refused");
+    assert_eq!(error.code, ErrorCode::Invalid);
+    assert!(error.message.contains("no/such") && !error.hint.is_empty());
+    other.watch(Topic::Sessions).await;
+    let unchanged = other.snapshot(&Topic::Sessions).await;
+    assert_eq!(unchanged, (epoch, seq + 1), "none was made");
 }
 
 #[tokio::test]

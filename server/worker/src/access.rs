@@ -48,10 +48,10 @@ pub(crate) fn permit(who: &Who, method: Method, session: &SessionId) -> Result<(
         return Ok(());
     };
     if theirs != session {
-        return Err(CallError::new(
-            ErrorCode::NotFound,
-            "there is no such session",
-        ));
+        return Err(
+            CallError::new(ErrorCode::NotFound, "there is no such session")
+                .hint("choose one in the list of sessions; `portholed sessions` shows it too"),
+        );
     }
     let may = match need(method) {
         Need::Read => true,

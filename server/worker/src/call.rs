@@ -6,6 +6,7 @@ use porthole_protocol::{
 
 use crate::{
     conversation::{Conversation, Effect, Out, Planned, ToolStart},
+    fit,
     policy::{self, Verdict},
     record::{CallRow, CallStage, QuestionRow, Record},
     tool::{ToolEffect, ToolResult},
@@ -156,8 +157,8 @@ impl Conversation {
             subject: call
                 .row
                 .command
-                .clone()
-                .unwrap_or_else(|| call.row.subject.clone()),
+                .as_ref()
+                .map_or_else(|| call.row.subject.clone(), |command| subject(command)),
             outcome: result.outcome,
             summary: result.summary,
             text: result.text,
@@ -203,6 +204,11 @@ impl Conversation {
             call.output = Some(output);
         }
     }
+}
+
+/// Returns a command as what a call is about.
+pub(crate) fn subject(command: &str) -> String {
+    fit::start(command, fit::SUBJECT_BYTES)
 }
 
 /// Returns a result that no tool made.

@@ -5,7 +5,7 @@ use porthole_protocol::{
     SessionId, Thinking, limits,
 };
 
-use crate::conversation::Request;
+use crate::{conversation::Request, fit};
 
 /// What a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             text,
         } => {
             at(own, &session, conversation)?;
-            check_text("message", &text)?;
+            check_text("message", &text, limits::SUBMISSION_BYTES)?;
             let change = Request::Submit {
                 request: request.clone(),
                 mode,
@@ -105,7 +105,7 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             included,
         } => {
             at(own, &session, conversation)?;
-            check_text("command", &command)?;
+            check_text("command", &command, fit::COMMAND_BYTES)?;
             Ok(Ask::Change(
                 Request::Shell { command, included },
                 Some(request),
@@ -153,10 +153,10 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
 
 fn at(own: &SessionId, session: &SessionId, conversation: ConversationId) -> Result<(), CallError> {
     let missing = |what: &str| {
-        Err(CallError::new(
-            ErrorCode::NotFound,
-            format!("there is no such {what}"),
-        ))
+        Err(
+            CallError::new(ErrorCode::NotFound, format!("there is no such {what}"))
+                .hint("choose one in the list of sessions; `portholed sessions` shows it too"),
+        )
     };
     if session != own {
         return missing("session");
@@ -167,15 +167,15 @@ fn at(own: &SessionId, session: &SessionId, conversation: ConversationId) -> Res
     Ok(())
 }
 
-fn check_text(what: &str, text: &str) -> Result<(), CallError> {
+fn check_text(what: &str, text: &str, most: usize) -> Result<(), CallError> {
     if text.trim().is_empty() {
-        return Err(CallError::new(
-            ErrorCode::Invalid,
-            format!("the {what} is empty"),
-        ));
+        return Err(
+            CallError::new(ErrorCode::Invalid, format!("the {what} is empty"))
+                .hint(format!("write a {what} with at least one letter")),
+        );
     }
-    if text.len() > limits::SUBMISSION_BYTES {
-        let kib = limits::SUBMISSION_BYTES >> 10;
+    if text.len() > most {
+        let kib = most >> 10;
         let message = format!("the {what} is longer than {kib} KiB");
         return Err(CallError::new(ErrorCode::TooLarge, message)
             .hint("put the text into a file and name the file"));

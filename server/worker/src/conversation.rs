@@ -150,6 +150,8 @@ pub(crate) enum Effect {
     },
     /// Stop every call and command that runs.
     StopTools,
+    /// End what finished commands left running.
+    EndLeft,
 }
 
 /// A tool call to run.

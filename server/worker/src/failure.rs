@@ -8,6 +8,9 @@ use crate::{
     turn::Stage,
 };
 
+/// An estimate below this cannot have been too much for any model.
+const KNOWN_TOKENS: u64 = 1_000;
+
 impl Conversation {
     pub(crate) fn model_failed(
         &mut self,
@@ -52,13 +55,19 @@ impl Conversation {
         }
         let model = &self.row.model;
         let tokens = self.context.tokens(0);
-        let window = match self.model.as_ref().and_then(|m| m.context) {
-            Some(window) => format!("its window holds {window} tokens"),
-            None => "its window is smaller".to_owned(),
+        let window = self.model.as_ref().and_then(|m| m.context);
+        // An estimate that would fit is wrong, and says nothing.
+        let sizes = match window {
+            Some(window) if tokens >= window => {
+                format!(": about {tokens} tokens, and its window holds {window} tokens")
+            }
+            Some(window) => format!(": its window holds {window} tokens"),
+            None if tokens >= KNOWN_TOKENS => format!(": about {tokens} tokens"),
+            None => String::new(),
         };
         (
             format!(
-                "this conversation no longer fits into `{model}`: about {tokens} tokens, and {window} ({})",
+                "this conversation no longer fits into `{model}`{sizes} ({})",
                 error.message
             ),
             "choose a model with a larger window (`/model`), or go on in a new session".to_owned(),

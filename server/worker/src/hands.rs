@@ -247,15 +247,18 @@ impl Hands {
     }
 
     /// Ends what finished commands left running.
-    pub(crate) async fn end_left(&self) {
+    pub(crate) fn left(&self) -> Work<()> {
         match self {
             Self::Real(real) => {
-                if let Err(error) = real.environment.end_left().await {
-                    tracing::warn!(%error, "processes may be left");
-                }
+                let environment = Arc::clone(&real.environment);
+                Box::pin(async move {
+                    if let Err(error) = environment.end_left().await {
+                        tracing::warn!(%error, "processes may be left");
+                    }
+                })
             }
             #[cfg(test)]
-            Self::Scripted(_) => {}
+            Self::Scripted(_) => Box::pin(async {}),
         }
     }
 }

@@ -9,7 +9,7 @@ use porthole_protocol::{
 use crate::{
     call::{Phase, told},
     conversation::{Conversation, Out, Planned},
-    policy,
+    fit, policy,
     record::{QuestionRow, Record},
     tool::ToolEffect,
 };
@@ -35,7 +35,7 @@ impl Conversation {
                 call: call.clone(),
                 tool: live.row.tool.clone(),
                 subject: exactly(planned),
-                detail,
+                detail: fit::detail(detail),
                 at_ms: out.now_ms,
                 state: QuestionState::Open,
             },
@@ -131,6 +131,10 @@ impl Conversation {
         let planned = self.turn.as_ref().map(|turn| &turn.calls[at].planned);
         match planned {
             _ if command.trim().is_empty() => invalid("the command is empty"),
+            _ if command.len() > fit::COMMAND_BYTES => {
+                let kib = fit::COMMAND_BYTES >> 10;
+                invalid(&format!("the command is longer than {kib} KiB"))
+            }
             Some(Ok(planned)) if matches!(planned.effect, ToolEffect::Executes { .. }) => Ok(()),
             _ => invalid("only a command can be changed before it runs"),
         }

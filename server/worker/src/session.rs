@@ -29,8 +29,8 @@ use events::Event;
 
 /// How long running tools have to end when the worker is to stop, before they are killed.
 const GRACE: Duration = Duration::from_millis(1_500);
-/// How long what finished commands left running has to end.
-const LEFT_GRACE: Duration = Duration::from_millis(500);
+/// How long what finished commands left running has to end, the kill included; beside the tools.
+const LEFT_GRACE: Duration = Duration::from_millis(1_800);
 /// How long the runtime waits for what blocks in it.
 const BLOCKING_GRACE: Duration = Duration::from_millis(500);
 /// How long a worker waits for the one before it, whose server died, to leave the store.
@@ -378,13 +378,18 @@ impl Session {
                 let _ = run.task.await;
             }
         };
-        if tokio::time::timeout(GRACE, all).await.is_err() {
+        let left = self.hands.left();
+        let (all, left) = tokio::join!(
+            tokio::time::timeout(GRACE, all),
+            tokio::time::timeout(LEFT_GRACE, left)
+        );
+        if all.is_err() {
             // Dropping a command kills its group; that happens with the runtime.
             tracing::warn!("commands that did not end are killed");
         }
-        let left = self.hands.end_left();
-        if tokio::time::timeout(LEFT_GRACE, left).await.is_err() {
-            tracing::warn!("processes that commands left may still run");
+        if left.is_err() {
+            // Dropping what ends them killed them.
+            tracing::warn!("processes that commands left were killed");
         }
         self.writer.close().await;
     }

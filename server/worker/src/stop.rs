@@ -14,10 +14,13 @@ use crate::{
 pub(crate) const CANCELLED: &str = "Cancelled: a person stopped the turn before this call ran.";
 
 impl Conversation {
-    /// Stops what goes on. What waits in the queue goes on waiting.
+    /// Stops what goes on; where nothing does, what finished commands left running. What waits in the queue goes on waiting.
     pub(crate) fn stop(&mut self, by: &Author, out: &mut Out) {
         if !self.shells.is_empty() {
             out.then(Effect::StopTools);
+        }
+        if self.is_idle() {
+            out.then(Effect::EndLeft);
         }
         let Some(turn) = &mut self.turn else { return };
         if turn.is_stopping() {

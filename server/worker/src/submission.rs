@@ -10,6 +10,7 @@ use porthole_protocol::{
 
 use crate::{
     conversation::{Conversation, Out},
+    fit::encoded_len,
     record::{Record, SubmissionRow, SubmissionStage},
     turn::LiveTurn,
 };
@@ -33,8 +34,8 @@ impl Conversation {
             return Err(CallError::new(ErrorCode::Busy, message)
                 .hint("take one back, or wait until the turn has ended"));
         }
-        let bytes: usize = self.queue.iter().map(|s| s.text.len()).sum();
-        if bytes + text.len() > QUEUED_BYTES {
+        let bytes: usize = self.queue.iter().map(|s| encoded_len(&s.text)).sum();
+        if !self.queue.is_empty() && bytes + encoded_len(&text) > QUEUED_BYTES {
             let message = "the messages that wait here are too large together";
             return Err(CallError::new(ErrorCode::Busy, message)
                 .hint("take one back, or wait until the turn has ended"));

@@ -6,9 +6,15 @@ use porthole_protocol::{Author, AuthorKind, Block, EntryBody, OpenAnswer, TurnId
 use crate::{
     call::{LiveCall, Phase},
     conversation::{Conversation, Effect, Out},
+    fit,
     model::{AnswerBlock, Response, ToolDefinition},
     record::{CallRow, CallStage, Record, SubmissionRow, TurnRow, TurnStage},
 };
+
+/// So many calls of an answer have their subject up to its full length.
+const FULL_SUBJECTS: usize = 128;
+/// Most of the subject of the others, and of a tool's name.
+const SHORT_SUBJECT: usize = 128;
 
 /// A turn that goes on.
 #[derive(Debug)]
@@ -184,13 +190,18 @@ impl Conversation {
             AnswerBlock::ToolCall {
                 tool, arguments, ..
             } => {
+                // An answer of very many calls has short lines, so that all of them can be shown together.
+                let most = match calls.len() {
+                    0..FULL_SUBJECTS => fit::SUBJECT_BYTES,
+                    _ => SHORT_SUBJECT,
+                };
                 let row = CallRow {
                     call: self.counters.call(calls.len()),
                     turn,
-                    tool: tool.clone(),
+                    tool: fit::start(tool, SHORT_SUBJECT),
                     subject: arguments
                         .as_ref()
-                        .map(|arguments| (self.rules.subject)(tool, arguments))
+                        .map(|arguments| fit::start(&(self.rules.subject)(tool, arguments), most))
                         .unwrap_or_default(),
                     arguments: arguments.clone(),
                     stage: CallStage::Queued,

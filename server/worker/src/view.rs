@@ -7,7 +7,7 @@ use porthole_protocol::{
 };
 
 use crate::{
-    call::{LiveCall, Phase},
+    call::{LiveCall, Phase, subject},
     conversation::Conversation,
     record::SubmissionRow,
     shell::LiveShell,
@@ -205,11 +205,11 @@ fn tool(call: &LiveCall) -> Option<ToolRun> {
         Phase::Asking(_) => ToolRunState::Asking,
         Phase::Running => ToolRunState::Running,
     };
-    let edited = call.row.command.as_ref();
+    let edited = call.row.command.as_deref().map(subject);
     Some(ToolRun {
         call: call.row.call.clone(),
         tool: call.row.tool.clone(),
-        subject: edited.unwrap_or(&call.row.subject).clone(),
+        subject: edited.unwrap_or_else(|| call.row.subject.clone()),
         state,
         started_ms: call.row.started_ms,
         output: call.output.clone(),
@@ -220,7 +220,7 @@ fn shell(shell: &LiveShell) -> ToolRun {
     ToolRun {
         call: CallId::parse(shell.row.run.as_str()).expect("a run's name is shorter than a call's"),
         tool: "shell".to_owned(),
-        subject: shell.row.command.clone(),
+        subject: subject(&shell.row.command),
         state: ToolRunState::Running,
         started_ms: Some(shell.row.started_ms),
         output: shell.output.clone(),

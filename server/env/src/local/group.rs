@@ -19,6 +19,8 @@ use tokio::time::{Instant, sleep};
 const MARK: &str = "PORTHOLE_COMMAND";
 /// How long processes may take to end after TERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);
+/// How long what finished commands left may take to end after TERM: shorter than a worker has to stop.
+const LEFT_GRACE: Duration = Duration::from_millis(1_000);
 /// How long processes that were killed may take to be gone.
 const KILL_GRACE: Duration = Duration::from_secs(1);
 /// How often a dying group is looked at; never while nothing dies.
@@ -73,7 +75,7 @@ impl Group {
 
     /// Ends all of it: TERM, then KILL.
     pub(super) async fn end(&self) {
-        end_all(std::slice::from_ref(self)).await;
+        end_all(std::slice::from_ref(self), TERM_GRACE).await;
     }
 
     /// Kills all of it, now.
@@ -95,11 +97,11 @@ impl Group {
 }
 
 /// Ends groups together: TERM, then KILL. Returns how many processes there were.
-async fn end_all(groups: &[Group]) -> usize {
+async fn end_all(groups: &[Group], grace: Duration) -> usize {
     let signal = |signal| groups.iter().map(|group| group.signal(signal)).sum();
     let alive = || groups.iter().map(|group| group.alive().len()).sum();
     let count = signal(Signal::TERM);
-    if !none_within(TERM_GRACE, alive).await {
+    if !none_within(grace, alive).await {
         // Sent at every look: what is born meanwhile is killed too.
         none_within(KILL_GRACE, || signal(Signal::KILL)).await;
     }
@@ -133,7 +135,18 @@ impl Left {
     /// Ends them all. Returns how many processes there were.
     pub(super) async fn end(&self) -> usize {
         let groups = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        end_all(&groups).await
+        // Whoever has no time to wait for the end of this kills what is left by dropping it.
+        let ending = Ending(groups);
+        end_all(&ending.0, LEFT_GRACE).await
+    }
+}
+
+/// Groups that are being ended. Killed when dropped.
+struct Ending(Vec<Group>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Group::kill);
     }
 }
 

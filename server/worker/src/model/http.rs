@@ -23,6 +23,7 @@ use super::{
     key::{Key, mask},
     request, sse,
 };
+use crate::fit::encoded_len;
 
 /// How long each part of a request may take.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const ERROR_BODY_LIMIT: usize = 64 << 10;
 /// Most bytes of a stream.
 const STREAM_LIMIT: usize = 256 << 20;
+/// Most of an answer's text and thinking, encoded: what is larger is no answer, and could not be shown.
+const ANSWER_LIMIT: usize = 2 << 20;
 
 /// Where requests go.
 #[derive(Clone)]
@@ -235,6 +238,7 @@ async fn read_stream(
         pieces,
         last_event: Instant::now(),
         left: STREAM_LIMIT,
+        answer_left: ANSWER_LIMIT,
     };
     let mut stream = response.bytes_stream();
     loop {
@@ -259,6 +263,7 @@ struct Reader<'a> {
     pieces: &'a mpsc::UnboundedSender<Piece>,
     last_event: Instant,
     left: usize,
+    answer_left: usize,
 }
 
 impl Reader<'_> {
@@ -291,7 +296,7 @@ impl Reader<'_> {
                 break;
             }
         }
-        self.show(out);
+        self.show(out)?;
         match fed {
             Err(error) if ended != Step::Ended => Err(plain(
                 ModelErrorKind::UnexpectedResponse,
@@ -303,10 +308,16 @@ impl Reader<'_> {
     }
 
     /// Sends the pieces on; one who is gone does not want them.
-    fn show(&self, out: Vec<Piece>) {
+    fn show(&mut self, out: Vec<Piece>) -> Result<(), ModelError> {
         for piece in out {
+            let (Piece::Text(text) | Piece::Thinking(text)) = &piece;
+            self.answer_left = self
+                .answer_left
+                .checked_sub(encoded_len(text))
+                .ok_or_else(endless)?;
             let _gone = self.pieces.send(piece);
         }
+        Ok(())
     }
 
     fn finish(self) -> Result<Response, ModelError> {
@@ -343,6 +354,15 @@ fn no_event(wait: Duration) -> ModelError {
 fn too_long() -> ModelError {
     let message = format!("the answer is over {} MiB", STREAM_LIMIT >> 20);
     plain(ModelErrorKind::UnexpectedResponse, message, false)
+}
+
+fn endless() -> ModelError {
+    let message = format!(
+        "the answer was longer than {} MiB, so it was ended",
+        ANSWER_LIMIT >> 20
+    );
+    plain(ModelErrorKind::UnexpectedResponse, message, false)
+        .with_hint("ask for less at a time, or for the text in files")
 }
 
 /// Returns the failure to reach a server: its host, and the innermost reason.

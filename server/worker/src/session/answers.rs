@@ -5,11 +5,12 @@ use std::io::{Read, Seek, SeekFrom};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porthole_protocol::{Call, CallError, ErrorCode, ModelInfo, ModelRef, RequestId, Who, replies};
 
-use super::{Session, display::fitting};
+use super::Session;
 use crate::{
     access,
     calls::{self, Ask, OutputRange},
     conversation::{Asked, Input, Request, Ticket},
+    fit,
     store::StoreError,
 };
 
@@ -47,7 +48,7 @@ impl Session {
                 let page = self.store.page(before, limit).await;
                 let reply = page.map_err(|error| error.to_call_error()).map(|page| {
                     json(&replies::History {
-                        entries: page.entries.into_iter().map(fitting).collect(),
+                        entries: page.entries.into_iter().map(fit::entry).collect(),
                         has_older: page.has_older,
                     })
                 });

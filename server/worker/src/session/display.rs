@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use porthole_protocol::{
-    CallError, ConversationDelta, ConversationInfo, ConversationState, Entry, EntryBody, ErrorCode,
-    Method, ServerFrame, SessionState, Topic, TopicDelta, TopicState, Who, limits,
+    CallError, ConversationDelta, ConversationInfo, ConversationState, Entry, ErrorCode, Method,
+    ServerFrame, SessionState, Topic, TopicDelta, TopicState, Who, limits,
 };
 use tokio::time::Instant;
 
@@ -12,23 +12,33 @@ use super::Session;
 use crate::{
     access,
     conversation::Conversation,
-    place, view,
+    fit, place, view,
     wire::{ConnectionId, FromWorker, Status},
 };
 
 impl Session {
     /// Shows what changed, to watchers and to the home list.
     pub(super) async fn show(&mut self) {
-        if self.watched {
-            self.show_changes().await;
+        match &self.live {
+            Ok(_) if self.watched => {
+                self.show_changes().await;
+                self.show_status().await;
+            }
+            Ok(_) => self.show_status().await,
+            Err(_) => {
+                // First: a watcher that is shown the end of the turn before would take it for a good one.
+                self.show_status().await;
+                if self.watched {
+                    self.show_failed().await;
+                }
+            }
         }
-        self.show_status().await;
         self.settle_timers();
     }
 
     async fn show_changes(&mut self) {
         let Ok(conversation) = &self.live else {
-            return self.show_failed().await;
+            return;
         };
         let info = self.info(conversation);
         let growth = self.shown.growth(conversation);
@@ -57,7 +67,7 @@ impl Session {
     }
 
     pub(super) async fn show_entry(&mut self, entry: Entry) {
-        let entry = Box::new(fitting(entry));
+        let entry = Box::new(fit::entry(entry));
         self.delta(ConversationDelta::Entry { entry }).await;
     }
 
@@ -103,14 +113,16 @@ impl Session {
         let info = self.info(conversation);
         self.shown.all(conversation, &info);
         self.watched = true;
-        Ok(ConversationState {
+        let mut state = ConversationState {
             info,
-            entries: page.entries.into_iter().map(fitting).collect(),
+            entries: page.entries.into_iter().map(fit::entry).collect(),
             has_older: page.has_older,
             submissions: view::submissions(conversation),
             turn: view::turn(conversation, true),
             questions: conversation.questions().cloned().collect(),
-        })
+        };
+        fit::state(&mut state);
+        Ok(state)
     }
 
     async fn send_snapshot(
@@ -206,22 +218,5 @@ impl Session {
         if !self.watched {
             self.timers.grow = None;
         }
-    }
-}
-
-/// Returns the entry, or one that says that it is too large to show.
-pub(super) fn fitting(entry: Entry) -> Entry {
-    let rough = match &entry.body {
-        EntryBody::Answer { blocks, .. } => serde_json::to_string(blocks).map_or(0, |t| t.len()),
-        EntryBody::ToolResult { text, .. } | EntryBody::Message { text, .. } => text.len(),
-        _ => 0,
-    };
-    if rough < limits::SERVER_FRAME_BYTES / 4 {
-        return entry;
-    }
-    let text = format!("This entry is too large to show ({} KiB).", rough >> 10);
-    Entry {
-        body: EntryBody::Notice { text },
-        ..entry
     }
 }

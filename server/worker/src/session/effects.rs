@@ -47,6 +47,7 @@ impl Session {
                 Effect::StartTool(start) => self.start_tool(start),
                 Effect::StartShell { run, command } => self.start_shell(run, command),
                 Effect::StopTools => self.stop_tools(),
+                Effect::EndLeft => drop(tokio::spawn(self.hands.left())),
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{PlanError, ToolEffect, location, shell};
+use crate::fit::COMMAND_BYTES;
 
 /// The parsed arguments of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -228,7 +229,12 @@ fn check_pattern(pattern: &str) -> Result<(), PlanError> {
 
 fn check_command(command: &str) -> Result<(), PlanError> {
     refuse(command.trim().is_empty(), "`command` is empty.")?;
-    refuse(command.contains('\0'), "`command` holds a NUL byte.")
+    refuse(command.contains('\0'), "`command` holds a NUL byte.")?;
+    let kib = COMMAND_BYTES >> 10;
+    refuse(
+        command.len() > COMMAND_BYTES,
+        &format!("`command` is longer than {kib} KiB. Write it into a file and run that."),
+    )
 }
 
 fn check_edit(edit: &Edit) -> Result<(), PlanError> {

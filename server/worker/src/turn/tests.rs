@@ -477,3 +477,15 @@ fn a_persons_command_needs_no_turn_and_is_seen_by_the_model_only_when_included()
     }
     assert!(world.conversation.is_idle());
 }
+
+#[test]
+fn a_size_that_is_not_known_is_not_told() {
+    let mut world = World::new();
+    world.send("x");
+    world.failed(failure(ModelErrorKind::ContextOverflow, false));
+    let entries = world.entries();
+    let [EntryBody::Error { text, .. }] = &entries[..] else {
+        panic!("{entries:?}");
+    };
+    assert!(!text.contains("about"), "{text}");
+}

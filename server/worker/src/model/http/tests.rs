@@ -280,3 +280,19 @@ fn clients_are_built_once_for_each_kind_of_address() {
     }
     assert!(clients.plain.get().is_some() && clients.tls.get().is_some());
 }
+
+#[tokio::test]
+async fn an_answer_without_end_is_ended_and_what_had_arrived_is_kept() {
+    let event = |text: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    };
+    let body = event(&"w".repeat(64 << 10)).repeat(40);
+    let (result, pieces, _) = exchange("chat", stream(&body), After::Close, None).await;
+    let error = result.expect_err("it is too long");
+    assert!(error.message.contains("longer than 2 MiB"), "{error:?}");
+    assert!(!error.retryable && !error.hint.is_empty());
+    assert!(shown(&pieces).len() <= 2 << 20);
+    assert!(
+        matches!(&error.partial.blocks[..], [AnswerBlock::Text { text }] if text.len() > 1 << 20)
+    );
+}

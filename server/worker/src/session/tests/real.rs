@@ -214,3 +214,66 @@ async fn a_session_whose_store_is_gone_is_refused_and_not_begun_again() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_command_that_is_too_long_to_be_looked_at_is_refused() {
+    beside(async {
+        let (folder, dir) = folders();
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        let long = format!("true {}", "x".repeat(64 << 10));
+        let refused = client.call(shell("r1", &long)).await.expect_err("refused");
+        assert_eq!(refused.code, ErrorCode::TooLarge);
+        let arguments = serde_json::json!({ "command": long });
+        let error = crate::tool::plan("shell", &arguments, dir.path()).expect_err("refused");
+        assert!(error.0.contains("longer than 64 KiB"), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stop_at_rest_ends_what_commands_left_and_so_does_the_end_of_the_worker() {
+    beside(async {
+        let (folder, dir) = folders();
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        let stubborn = "trap '' TERM; sleep 1000 >/dev/null 2>&1 &";
+        let mut left = Vec::new();
+        for n in 1..=2 {
+            client
+                .call(shell(&format!("r{n}"), stubborn))
+                .await
+                .expect("taken");
+            client
+                .until("ended", |c| c.finals() == n && c.state().turn.is_none())
+                .await;
+            let last = client.state().entries.last().expect("there");
+            let EntryBody::Shell {
+                detail: ToolDetail::Command { still_running, .. },
+                ..
+            } = &last.body
+            else {
+                panic!("no command: {last:?}");
+            };
+            assert!(!still_running.is_empty());
+            left.clone_from(still_running);
+            if n == 1 {
+                client.stop("s1").await;
+                gone(&left).await;
+            }
+        }
+        client.gone().await;
+        gone(&left).await;
+    })
+    .await;
+}
+
+/// Waits until none of the processes is alive.
+async fn gone(pids: &[u32]) {
+    let alive = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/stat"))
+            .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
+    };
+    while pids.iter().any(alive) {
+        tokio::task::yield_now().await;
+    }
+}
