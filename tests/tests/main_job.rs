@@ -40,24 +40,13 @@ impl Scene {
     }
 }
 
-/// Focuses the question and answers it once it takes keys.
+/// Focuses the question and answers it.
 fn answer(terminal: &mut Terminal, key: &str) {
     terminal.wait_for("needs you");
     terminal.send("\x1bq");
-    terminal.wait_until("the question to take keys", |state| {
-        state.text().contains("y yes")
-    });
-    loop {
-        terminal.send(key);
-        if terminal
-            .wait_at_most(Duration::from_millis(700), |state| {
-                !state.text().contains("needs you")
-            })
-            .is_ok()
-        {
-            return;
-        }
-    }
+    terminal.wait_for("Esc back");
+    terminal.send(key);
+    terminal.wait_gone("needs you");
 }
 
 fn leave(mut terminal: Terminal) {
