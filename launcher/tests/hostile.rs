@@ -495,6 +495,31 @@ async fn a_child_that_dies_in_the_middle_has_crashed() {
 }
 
 #[tokio::test]
+async fn a_stopped_process_is_told_of_soon_and_the_terminals_signals_do_not_reach_it() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let artifact = compiled(Guest::sound().build(), cache.path()).await;
+    let mut ui =
+        Sandbox::spawn_with(Path::new(PROGRAM), artifact.expect("compiles")).expect("starts");
+    ui.loaded().await.expect("it runs");
+    let process = i32::try_from(ui.process_id().expect("it runs")).expect("a process id");
+    let process = rustix::process::Pid::from_raw(process).expect("a process id");
+    let group = rustix::process::getpgid(Some(process)).expect("it runs");
+    assert_ne!(group, rustix::process::getpgrp(), "a group of its own");
+    rustix::process::kill_process(process, rustix::process::Signal::STOP).expect("may");
+    let signal = porthole_bridge::Signal {
+        now_ms: 0,
+        event: porthole_bridge::Event::Wake,
+    };
+    ui.send(&signal).await.expect("queued");
+    let long = porthole_bridge::limits::LONG_CALL_WALL;
+    let told = tokio::time::timeout(long, ui.next()).await;
+    assert!(
+        matches!(told, Ok(SandboxEvent::Ended(UiFault::Hung))),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
 async fn the_posts_of_many_queued_calls_arrive_in_order_and_none_is_lost() {
     let cache = tempfile::tempdir().expect("a folder");
     let mut guest = Guest::sound();
