@@ -82,13 +82,13 @@ impl Client {
         script: &Arc<Script>,
         crash: Option<CrashPoint>,
     ) -> Self {
-        let mut store = Store::open(folder, Duration::ZERO, true).expect("opens");
+        let mut store = Store::open(folder, Duration::from_secs(5), true).expect("opens");
         store.crash = crash;
         Self::with(store, folder, script)
     }
 
     pub(super) async fn start_full(folder: &Path, script: &Arc<Script>, pages: u32) -> Self {
-        let store = Store::open(folder, Duration::ZERO, true).expect("opens");
+        let store = Store::open(folder, Duration::from_secs(5), true).expect("opens");
         store.limit_pages(pages).await;
         Self::with(store, folder, script)
     }
