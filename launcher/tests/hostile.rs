@@ -506,6 +506,13 @@ async fn a_stopped_process_is_told_of_soon_and_the_terminals_signals_do_not_reac
     let group = rustix::process::getpgid(Some(process)).expect("it runs");
     assert_ne!(group, rustix::process::getpgrp(), "a group of its own");
     rustix::process::kill_process(process, rustix::process::Signal::STOP).expect("may");
+    let stat = format!("/proc/{}/stat", process.as_raw_nonzero());
+    while !std::fs::read_to_string(&stat)
+        .expect("it is there")
+        .contains(") T ")
+    {
+        tokio::task::yield_now().await;
+    }
     let signal = porthole_bridge::Signal {
         now_ms: 0,
         event: porthole_bridge::Event::Wake,
