@@ -168,7 +168,7 @@ fn every_source_file_says_first_what_it_is() {
 }
 
 #[test]
-fn sources_name_no_requirement_numbers_and_leave_nothing_undone() {
+fn sources_leave_nothing_undone() {
     let words = ["todo!(", "unimplemented!(", "FIXME"];
     for file in sources(&root())
         .into_iter()
