@@ -147,7 +147,12 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         | Call::SessionRestore { .. }
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
-        | Call::Models {} => Err(not_here(method)),
+        | Call::Models {}
+        | Call::ShareCreate { .. }
+        | Call::ShareList { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => Err(not_here(method)),
     }
 }
 
