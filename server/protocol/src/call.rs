@@ -116,6 +116,8 @@ calls! {
         conversation: ConversationId,
         /// Which submission.
         submission: SubmissionId,
+        /// The client's id of it; with one, a resend after a lost reply gets the same reply.
+        request: Option<RequestId>,
     }
     /// Stops the running turn; queued submissions stay queued. Reply: [`replies::Done`].
     Stop = "conversation.stop" {

@@ -60,9 +60,10 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             session,
             conversation,
             submission,
+            request,
         } => {
             at(own, &session, conversation)?;
-            Ok(Ask::Change(Request::Withdraw { submission }, None))
+            Ok(Ask::Change(Request::Withdraw { submission }, request))
         }
         Call::Stop {
             session,
