@@ -203,6 +203,7 @@ impl Conversation {
             request,
             mode,
             text,
+            attachments: Vec::new(),
         });
     }
 

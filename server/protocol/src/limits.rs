@@ -12,6 +12,8 @@ pub const WATCHES: usize = 32;
 pub const BACKLOG_BYTES: usize = 4 << 20;
 /// Longest text of one submission.
 pub const SUBMISSION_BYTES: usize = 512 << 10;
+/// Files that one submission may name.
+pub const SUBMISSION_ATTACHMENTS: usize = 10;
 /// Longest title of a session, in characters.
 pub const TITLE_CHARS: usize = 200;
 /// Entries in one page of history, at most.

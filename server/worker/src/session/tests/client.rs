@@ -381,6 +381,7 @@ pub(super) fn submit(request: &str, text: &str) -> Call {
         request: id(request),
         mode: SendMode::FollowUp,
         text: text.into(),
+        attachments: Vec::new(),
     }
 }
 
