@@ -3,11 +3,19 @@
 
 mod link;
 mod messages;
+mod transfer;
 
 pub use link::{Link, LinkError, LinkKind};
 pub use messages::{
     AccessCause, Admitted, Failure, LinkControl, Manifest, Proof, ProofRequest, Redeem, Redeemed,
     Redeemer, proof_message,
+};
+
+pub use transfer::{
+    Attached, Confusion, DOWNLOAD_BYTES, DOWNLOAD_RANGE, Download, HEADER_NAME, HEADER_TOTAL,
+    HEADER_TYPE, HEADER_VERSION, PATH_DOWNLOAD, PATH_UPLOAD, Source, UPLOAD_BYTES, UPLOAD_CHUNK,
+    UPLOAD_CHUNKS, UploadFinish, UploadOpen, UploadState, chunk_path, chunks, finish_path,
+    upload_path,
 };
 
 /// The version of this contract; the server names its own in [`Proof`].

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccessId, ConversationId, EntryId, GuestMode, ModelRef, Policy, QuestionId, RequestId, RunId,
-    SendMode, SessionId, SubmissionId, Thinking,
+    AccessId, AttachmentId, ConversationId, EntryId, GuestMode, ModelRef, Policy, QuestionId,
+    RequestId, RunId, SendMode, SessionId, SubmissionId, Thinking,
 };
 
 macro_rules! calls {
@@ -105,8 +105,11 @@ calls! {
         request: RequestId,
         /// How it meets a running turn.
         mode: SendMode,
-        /// The text, not blank.
+        /// The text; blank only where there are attachments.
         text: String,
+        /// Uploaded files that belong to it, at most ten.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<AttachmentId>,
     }
     /// Takes a queued submission back. Reply: [`replies::Withdrawn`].
     Withdraw = "conversation.withdraw" {
@@ -116,6 +119,8 @@ calls! {
         conversation: ConversationId,
         /// Which submission.
         submission: SubmissionId,
+        /// The client's id of it; with one, a resend after a lost reply gets the same reply.
+        request: Option<RequestId>,
     }
     /// Stops the running turn; queued submissions stay queued. Reply: [`replies::Done`].
     Stop = "conversation.stop" {

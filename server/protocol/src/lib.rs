@@ -17,15 +17,15 @@ pub use conversation::{
     RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn, TurnPhase,
 };
 pub use entry::{
-    Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits, ToolDetail,
-    ToolOutcome, Usage,
+    Attachment, Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits,
+    ToolDetail, ToolOutcome, Usage,
 };
 pub use frame::{
     ClientFrame, FrameError, ServerFrame, Topic, TopicDelta, TopicState, decode, encode,
 };
 pub use ids::{
-    AccessId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId, SessionId,
-    SubmissionId, TurnId,
+    AccessId, AttachmentId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId,
+    SessionId, SubmissionId, TurnId,
 };
 pub use model::{ModelInfo, ModelRef, Policy, Thinking};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};

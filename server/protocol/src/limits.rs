@@ -20,6 +20,8 @@ pub const PRESENT_PEOPLE: usize = 24;
 pub const SHARE_SECONDS: u64 = 7 * 24 * 60 * 60;
 /// How long a share link lives at most, in seconds: a year.
 pub const SHARE_SECONDS_MAX: u64 = 366 * 24 * 60 * 60;
+/// Files that one submission may name.
+pub const SUBMISSION_ATTACHMENTS: usize = 10;
 /// Longest title of a session, in characters.
 pub const TITLE_CHARS: usize = 200;
 /// Entries in one page of history, at most.

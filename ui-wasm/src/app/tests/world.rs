@@ -355,6 +355,7 @@ pub(super) fn message(id: u64, text: &str) -> Entry {
         EntryBody::Message {
             text: text.into(),
             mode: SendMode::FollowUp,
+            attachments: Vec::new(),
         },
     )
 }
