@@ -65,9 +65,10 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             session,
             conversation,
             submission,
+            request,
         } => {
             at(own, &session, conversation)?;
-            Ok(Ask::Change(Request::Withdraw { submission }, None))
+            Ok(Ask::Change(Request::Withdraw { submission }, request))
         }
         Call::Stop {
             session,
@@ -152,7 +153,12 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         | Call::SessionRestore { .. }
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
-        | Call::Models {} => Err(not_here(method)),
+        | Call::Models {}
+        | Call::ShareCreate { .. }
+        | Call::ShareList { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => Err(not_here(method)),
     }
 }
 

@@ -263,6 +263,7 @@ pub(super) fn row(
         archived: false,
         state,
         unread: false,
+        presence: Default::default(),
     }
 }
 
