@@ -29,5 +29,6 @@ pub mod link;
 pub mod local;
 pub mod log;
 pub mod serve;
+pub mod transfer;
 
 pub mod cli;

@@ -17,6 +17,7 @@ use crate::{
     local::{self, Status},
     server::{Parts, Server},
     switchboard::Input,
+    transfer::Transfers,
     worker_process::WorkerProgram,
 };
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub public_origin: Option<String>,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// Largest file that is taken as an upload, in bytes.
+    pub upload_bytes: u64,
     /// What SIGHUP means.
     pub hangup: Hangup,
 }
@@ -106,6 +109,7 @@ impl Running {
     pub async fn open(config: Config) -> Result<Self, ServeError> {
         let bundle = config.bundle.load()?;
         let folder = DataFolder::take(&config.data)?;
+        Transfers::sweep(folder.path());
         let key = ServerKey::load(folder.path())?;
         let catalog = Catalog::open(folder.path())?;
         let tcp = http::listen(config.listen).await?;
@@ -121,6 +125,7 @@ impl Running {
             bundle_source: config.bundle,
             bundle,
             worker: config.worker,
+            upload_bytes: config.upload_bytes,
             origin: config
                 .public_origin
                 .unwrap_or_else(|| format!("http://{address}")),

@@ -27,6 +27,7 @@ use crate::{
     outlet::Outlet,
     switchboard::{Counts, Effect, Input, Switchboard},
     token::{Token, random_id},
+    transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
 };
 
@@ -51,6 +52,8 @@ pub struct Parts {
     pub bundle: Bundle,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// Largest file that is taken as an upload, in bytes.
+    pub upload_bytes: u64,
     /// The origin that links name.
     pub origin: String,
 }
@@ -69,6 +72,7 @@ pub struct Server {
     outlets: Mutex<HashMap<ConnectionId, Arc<Outlet>>>,
     workers: Mutex<HashMap<SessionId, WorkerHandle>>,
     limiter: Mutex<Limiter>,
+    transfers: Transfers,
     next_connection: AtomicU64,
     started: Instant,
     worker_ended: Notify,
@@ -96,6 +100,7 @@ impl Server {
             outlets: Mutex::default(),
             workers: Mutex::default(),
             limiter: Mutex::new(Limiter::new(Instant::now())),
+            transfers: Transfers::new(parts.upload_bytes),
             next_connection: AtomicU64::new(1),
             started: Instant::now(),
             worker_ended: Notify::new(),
@@ -184,6 +189,11 @@ impl Server {
     /// Returns the counts, and for how long the server has been up.
     pub fn counts(&self) -> (Counts, Duration) {
         (locked(&self.board).counts(), self.started.elapsed())
+    }
+
+    /// Returns the transfers.
+    pub fn transfers(&self) -> &Transfers {
+        &self.transfers
     }
 
     /// Returns the data folder.

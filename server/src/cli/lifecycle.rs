@@ -153,6 +153,7 @@ fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
         allow_hosts,
         public_origin,
         worker: WorkerProgram::this()?,
+        upload_bytes: args.max_upload << 20,
         hangup: hangup(),
     })
 }
@@ -197,6 +198,8 @@ fn arguments(args: &ServeArgs, folder: &Path) -> Vec<String> {
         absolute(folder),
         "--listen".to_owned(),
         args.listen.to_string(),
+        "--max-upload".to_owned(),
+        args.max_upload.to_string(),
     ];
     let mut add = |name: &str, value: &str| all.extend([name.to_owned(), value.to_owned()]);
     if let Some(bundle) = &args.bundle {

@@ -174,6 +174,7 @@ pub(crate) fn config(home: &Path) -> Config {
         bundle: BundleSource::Folder(home.join("bundle")),
         allow_hosts: Vec::new(),
         public_origin: None,
+        upload_bytes: porthole_door::UPLOAD_BYTES,
         worker: WorkerProgram {
             program: std::env::current_exe().expect("known"),
             arguments: ["fake_worker", "--exact", "--ignored", "--nocapture"]
