@@ -260,9 +260,13 @@ impl Client {
     }
 
     pub(crate) async fn new_session(&mut self, request: &str) -> SessionId {
+        self.create_at(request, Path::new("/")).await
+    }
+
+    pub(crate) async fn create_at(&mut self, request: &str, dir: &Path) -> SessionId {
         let call = Call::SessionCreate {
             request: RequestId::parse(request).expect("an id"),
-            dir: Some("/".to_owned()),
+            dir: Some(dir.display().to_string()),
             title: None,
             model: None,
         };
