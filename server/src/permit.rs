@@ -34,7 +34,12 @@ const fn roles(method: Method) -> For {
         | Method::SessionRetry
         | Method::SessionRead
         | Method::Configure
-        | Method::Models => For::Owner,
+        | Method::Models
+        | Method::ShareCreate
+        | Method::ShareList
+        | Method::ShareRevoke
+        | Method::DeviceList
+        | Method::DeviceSignOut => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit | Method::Withdraw | Method::Stop | Method::Shell => For::Writers,
         Method::History | Method::OutputRead => For::Readers,
@@ -86,7 +91,12 @@ pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
 /// Returns the session that a call is about.
 pub fn session_of(call: &Call) -> Option<&SessionId> {
     match call {
-        Call::SessionCreate { .. } | Call::Models {} => None,
+        Call::ShareList { session } => session.as_ref(),
+        Call::SessionCreate { .. }
+        | Call::Models {}
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => None,
         Call::SessionRename { session, .. }
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
@@ -100,7 +110,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::Configure { session, .. }
         | Call::Shell { session, .. }
         | Call::History { session, .. }
-        | Call::OutputRead { session, .. } => Some(session),
+        | Call::OutputRead { session, .. }
+        | Call::ShareCreate { session, .. } => Some(session),
     }
 }
 
@@ -151,6 +162,11 @@ mod tests {
         conversation.history     owner full view view+approve
         output.read              owner full view view+approve
         models.list              owner
+        share.create             owner
+        share.list               owner
+        share.revoke             owner
+        device.list              owner
+        device.sign_out          owner
         ");
     }
 

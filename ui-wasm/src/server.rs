@@ -319,7 +319,14 @@ fn changes(call: &Call) -> bool {
         | Call::Stop { .. }
         | Call::AnswerQuestion { .. }
         | Call::Configure { .. }
-        | Call::Shell { .. } => true,
-        Call::History { .. } | Call::OutputRead { .. } | Call::Models {} => false,
+        | Call::Shell { .. }
+        | Call::ShareCreate { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceSignOut { .. } => true,
+        Call::History { .. }
+        | Call::OutputRead { .. }
+        | Call::Models {}
+        | Call::ShareList { .. }
+        | Call::DeviceList {} => false,
     }
 }

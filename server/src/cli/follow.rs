@@ -136,6 +136,7 @@ mod tests {
             EntryBody::Message {
                 text: text.to_owned(),
                 mode: SendMode::FollowUp,
+                attachments: Vec::new(),
             },
         )
     }
