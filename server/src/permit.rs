@@ -34,9 +34,20 @@ const fn roles(method: Method) -> For {
         | Method::SessionRetry
         | Method::SessionRead
         | Method::Configure
+        | Method::ArchiveChild
+        | Method::Move
         | Method::Models => For::Owner,
         Method::AnswerQuestion => For::Approvers,
-        Method::Submit | Method::Withdraw | Method::Stop | Method::Shell => For::Writers,
+        Method::Submit
+        | Method::Withdraw
+        | Method::Stop
+        | Method::Shell
+        | Method::Reset
+        | Method::Compact
+        | Method::Retry
+        | Method::Exclude
+        | Method::OpenChild
+        | Method::Fork => For::Writers,
         Method::History | Method::OutputRead => For::Readers,
     }
 }
@@ -100,7 +111,15 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::Configure { session, .. }
         | Call::Shell { session, .. }
         | Call::History { session, .. }
-        | Call::OutputRead { session, .. } => Some(session),
+        | Call::OutputRead { session, .. }
+        | Call::Reset { session, .. }
+        | Call::Compact { session, .. }
+        | Call::Retry { session, .. }
+        | Call::Exclude { session, .. }
+        | Call::OpenChild { session, .. }
+        | Call::Fork { session, .. }
+        | Call::ArchiveChild { session, .. }
+        | Call::Move { session, .. } => Some(session),
     }
 }
 
@@ -151,6 +170,14 @@ mod tests {
         conversation.history     owner full view view+approve
         output.read              owner full view view+approve
         models.list              owner
+        conversation.reset       owner full
+        conversation.compact     owner full
+        conversation.retry       owner full
+        conversation.exclude     owner full
+        conversation.open        owner full
+        conversation.fork        owner full
+        conversation.archive     owner
+        conversation.move        owner
         ");
     }
 

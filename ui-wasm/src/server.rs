@@ -319,7 +319,15 @@ fn changes(call: &Call) -> bool {
         | Call::Stop { .. }
         | Call::AnswerQuestion { .. }
         | Call::Configure { .. }
-        | Call::Shell { .. } => true,
+        | Call::Shell { .. }
+        | Call::Reset { .. }
+        | Call::Compact { .. }
+        | Call::Retry { .. }
+        | Call::Exclude { .. }
+        | Call::OpenChild { .. }
+        | Call::Fork { .. }
+        | Call::ArchiveChild { .. }
+        | Call::Move { .. } => true,
         Call::History { .. } | Call::OutputRead { .. } | Call::Models {} => false,
     }
 }

@@ -12,8 +12,9 @@ mod session;
 
 pub use call::{Answer, Call, CallError, ErrorCode, Method, PlainCall, replies};
 pub use conversation::{
-    ConversationDelta, ConversationInfo, ConversationState, OpenAnswer, Question, QuestionState,
-    RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn, TurnPhase,
+    ChildRow, ConversationDelta, ConversationInfo, ConversationState, OpenAnswer, Question,
+    QuestionState, RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn,
+    TurnPhase,
 };
 pub use entry::{
     Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits, ToolDetail,
