@@ -216,6 +216,10 @@ mod tests {
         Redeemer::Guest {
             session: "s1".into(),
             mode: "view".into(),
+            may_approve: false,
+            name: "mira".into(),
+            title: "t".into(),
+            expires_ms: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The one table of local actions: what a UI may have at once, what the visitor is asked, what is refused.
 //! It has no wildcard and no default; it performs nothing.
 
-use porthole_bridge::Action;
+use porthole_bridge::{Action, UploadFrom};
 
 /// A kind of local action, as far as the decision depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,12 @@ pub enum Kind {
     SignOut,
     /// Leaving.
     Quit,
+    /// Opening the launcher's own file picker; what is chosen there is confirmed by itself.
+    UploadPicker,
+    /// Looking into the clipboard; files and images found there are confirmed by themselves.
+    UploadClipboard,
+    /// Saving a file on this computer.
+    Download,
 }
 
 /// What the visitor has done towards an action.
@@ -68,6 +74,15 @@ pub const fn permit(kind: Kind, consent: Consent) -> Verdict {
         (Kind::Quit, Consent::None) => Verdict::Ask,
         (Kind::Quit, Consent::Gesture) => Verdict::Allow,
         (Kind::Quit, Consent::Confirmed) => Verdict::Allow,
+        (Kind::UploadPicker, Consent::None) => Verdict::Deny,
+        (Kind::UploadPicker, Consent::Gesture) => Verdict::Allow,
+        (Kind::UploadPicker, Consent::Confirmed) => Verdict::Allow,
+        (Kind::UploadClipboard, Consent::None) => Verdict::Deny,
+        (Kind::UploadClipboard, Consent::Gesture) => Verdict::Allow,
+        (Kind::UploadClipboard, Consent::Confirmed) => Verdict::Allow,
+        (Kind::Download, Consent::None) => Verdict::Deny,
+        (Kind::Download, Consent::Gesture) => Verdict::Ask,
+        (Kind::Download, Consent::Confirmed) => Verdict::Allow,
     }
 }
 
@@ -81,6 +96,9 @@ pub fn kind_of(action: &Action) -> Kind {
         Action::Suspend => Kind::Suspend,
         Action::SignOut => Kind::SignOut,
         Action::Quit => Kind::Quit,
+        Action::Upload(UploadFrom::Picker) => Kind::UploadPicker,
+        Action::Upload(UploadFrom::Clipboard) => Kind::UploadClipboard,
+        Action::Download { .. } => Kind::Download,
     }
 }
 
@@ -93,7 +111,7 @@ fn is_plain(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 7] = [
+    const KINDS: [Kind; 10] = [
         Kind::CopyPlain,
         Kind::CopyHidden,
         Kind::OpenUrl,
@@ -101,6 +119,9 @@ mod tests {
         Kind::Suspend,
         Kind::SignOut,
         Kind::Quit,
+        Kind::UploadPicker,
+        Kind::UploadClipboard,
+        Kind::Download,
     ];
 
     #[test]
@@ -134,6 +155,15 @@ mod tests {
         Quit None Ask
         Quit Gesture Allow
         Quit Confirmed Allow
+        UploadPicker None Deny
+        UploadPicker Gesture Allow
+        UploadPicker Confirmed Allow
+        UploadClipboard None Deny
+        UploadClipboard Gesture Allow
+        UploadClipboard Confirmed Allow
+        Download None Deny
+        Download Gesture Ask
+        Download Confirmed Allow
         ");
     }
 

@@ -36,7 +36,12 @@ const fn roles(method: Method) -> For {
         | Method::Configure
         | Method::ArchiveChild
         | Method::Move
-        | Method::Models => For::Owner,
+        | Method::Models
+        | Method::ShareCreate
+        | Method::ShareList
+        | Method::ShareRevoke
+        | Method::DeviceList
+        | Method::DeviceSignOut => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit
         | Method::Withdraw
@@ -97,7 +102,12 @@ pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
 /// Returns the session that a call is about.
 pub fn session_of(call: &Call) -> Option<&SessionId> {
     match call {
-        Call::SessionCreate { .. } | Call::Models {} => None,
+        Call::ShareList { session } => session.as_ref(),
+        Call::SessionCreate { .. }
+        | Call::Models {}
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => None,
         Call::SessionRename { session, .. }
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
@@ -119,7 +129,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::OpenChild { session, .. }
         | Call::Fork { session, .. }
         | Call::ArchiveChild { session, .. }
-        | Call::Move { session, .. } => Some(session),
+        | Call::Move { session, .. }
+        | Call::ShareCreate { session, .. } => Some(session),
     }
 }
 
@@ -178,6 +189,11 @@ mod tests {
         conversation.fork        owner full
         conversation.archive     owner
         conversation.move        owner
+        share.create             owner
+        share.list               owner
+        share.revoke             owner
+        device.list              owner
+        device.sign_out          owner
         ");
     }
 

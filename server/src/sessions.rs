@@ -97,7 +97,12 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
-        | Call::Models {} => {
+        | Call::Models {}
+        | Call::ShareCreate { .. }
+        | Call::ShareList { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => {
             return Err(CallError::new(
                 ErrorCode::Internal,
                 "this call changes no session",

@@ -82,6 +82,7 @@ impl App {
             Event::Outcome { request, outcome } => self.outcome(request, outcome),
             Event::Wake => self.dirty |= self.pace.woke(),
             Event::SaveSnapshot | Event::Stop => self.save(),
+            Event::Attached(_) => {}
         }
     }
 

@@ -203,6 +203,7 @@ impl Conversation {
             request,
             mode,
             text,
+            attachments: Vec::new(),
         });
     }
 
@@ -249,11 +250,12 @@ impl Conversation {
         let mut queued = self.state.iter().flat_map(|s| &s.submissions);
         match queued.rfind(|s| s.author.id == me) {
             Some(last) => {
-                let submission = last.id;
+                let (submission, request) = (last.id, Some(fx.ids.request()));
                 fx.call(Call::Withdraw {
                     session: self.session.clone(),
                     conversation: self.id,
                     submission,
+                    request,
                 });
             }
             None => fx.say(Tone::Info, "no message of yours is queued"),

@@ -327,7 +327,14 @@ fn changes(call: &Call) -> bool {
         | Call::OpenChild { .. }
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
-        | Call::Move { .. } => true,
-        Call::History { .. } | Call::OutputRead { .. } | Call::Models {} => false,
+        | Call::Move { .. }
+        | Call::ShareCreate { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceSignOut { .. } => true,
+        Call::History { .. }
+        | Call::OutputRead { .. }
+        | Call::Models {}
+        | Call::ShareList { .. }
+        | Call::DeviceList {} => false,
     }
 }

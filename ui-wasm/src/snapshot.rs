@@ -124,6 +124,7 @@ mod tests {
                     request,
                     mode: SendMode::FollowUp,
                     text: "go on".into(),
+                    attachments: Vec::new(),
                 },
                 Call::Models {},
             ]

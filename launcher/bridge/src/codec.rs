@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Action, Event, Request, Signal, limits};
+use crate::{Action, Event, Request, Signal, Source, limits};
 
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +88,7 @@ fn check_event(event: &Event) -> Result<(), CodecError> {
         | Event::Wake
         | Event::SaveSnapshot
         | Event::Stop => Ok(()),
+        Event::Attached(file) => at_most("a name", file.name.len(), limits::NAME_BYTES),
     }
 }
 
@@ -107,7 +108,18 @@ fn check_action(action: &Action) -> Result<(), CodecError> {
         Action::Copy(text) => at_most("a copy", text.len(), limits::COPY_BYTES),
         Action::OpenUrl(url) => at_most("a URL", url.len(), limits::URL_BYTES),
         Action::Edit(text) => at_most("an edited text", text.len(), limits::EDIT_BYTES),
-        Action::Suspend | Action::SignOut | Action::Quit => Ok(()),
+        Action::Download { what, name } => {
+            at_most("a name", name.len(), limits::NAME_BYTES)?;
+            at_most("a source", source_bytes(what), limits::SOURCE_BYTES)
+        }
+        Action::Suspend | Action::SignOut | Action::Quit | Action::Upload(_) => Ok(()),
+    }
+}
+
+fn source_bytes(what: &Source) -> usize {
+    match what {
+        Source::Attachment(id) | Source::Output(id) => id.len(),
+        Source::File(path) => path.len(),
     }
 }
 

@@ -20,6 +20,10 @@ pub const COPY_BYTES: usize = 1 << 20;
 pub const EDIT_BYTES: usize = 1 << 20;
 /// Longest URL a UI may ask to open.
 pub const URL_BYTES: usize = 2 << 10;
+/// Longest path or id of a download.
+pub const SOURCE_BYTES: usize = 4 << 10;
+/// Longest name a UI may suggest for a download, and longest name of an attachment.
+pub const NAME_BYTES: usize = 1 << 10;
 /// Longest title a UI may wish for.
 pub const TITLE_BYTES: usize = 256;
 /// Largest paste handed to a UI in one message.

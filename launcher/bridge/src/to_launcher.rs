@@ -44,4 +44,34 @@ pub enum Action {
     SignOut,
     /// Leave.
     Quit,
+    /// Upload files for the session that the UI is in. Each that arrives is told by [`crate::Event::Attached`] before
+    /// the outcome, which counts them.
+    Upload(UploadFrom),
+    /// Save something of the session that the UI is in on the visitor's computer.
+    Download {
+        /// What.
+        what: Source,
+        /// The name to save it under; the launcher makes it safe.
+        name: String,
+    },
+}
+
+/// Where the files of an upload come from. A UI never names one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UploadFrom {
+    /// The launcher's own file picker.
+    Picker,
+    /// The visitor's clipboard: files or an image are uploaded; text comes as [`crate::Event::Paste`].
+    Clipboard,
+}
+
+/// What a download is of. The server decides what the visitor may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// An attachment, by its id.
+    Attachment(String),
+    /// A file in the session's working directory: its path, as bytes.
+    File(Vec<u8>),
+    /// The whole output of a command, by the id of its run.
+    Output(String),
 }

@@ -43,6 +43,24 @@ pub enum Event {
     SaveSnapshot,
     /// Nothing follows. The UI may post a last snapshot.
     Stop,
+    /// A file was uploaded, asked for by the UI or by the visitor (a large paste, a file dropped into the terminal). It
+    /// becomes part of a conversation with the next message that names it.
+    Attached(Attached),
+}
+
+/// A file that was uploaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// Where it belongs: where the UI was when the visitor agreed.
+    pub place: Place,
+    /// The server's id of it.
+    pub id: String,
+    /// Its name, to show: one line without control characters.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its media type.
+    pub media_type: String,
 }
 
 /// Everything a UI begins with.

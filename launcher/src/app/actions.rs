@@ -66,6 +66,10 @@ impl App {
             }
             Action::SignOut => Effect::SignOut,
             Action::Quit => Effect::Quit(0, None),
+            Action::Upload(_) | Action::Download { .. } => {
+                let why = "this launcher moves no files yet".to_owned();
+                return self.answer(asked, Outcome::Failed(why));
+            }
         };
         self.out.push(effect);
     }

@@ -106,7 +106,7 @@ impl App {
                     self.out.push(Effect::Prepare(running));
                 }
             }
-            LinkControl::AccessEnded { reason } => {
+            LinkControl::AccessEnded { reason, cause: _ } => {
                 let reason = escape::visible_cut(&reason, REASON_COLUMNS);
                 self.access_ended(&reason);
             }

@@ -79,6 +79,12 @@ impl Dialog {
                 spelled(text),
                 "Edit",
             ),
+            Action::Upload(_) => (format!("Upload files to {host}?"), String::new(), "Upload"),
+            Action::Download { name, .. } => (
+                format!("Save this file of {host} on this computer?"),
+                escape::visible(name),
+                "Save",
+            ),
             Action::Suspend => ("Suspend the launcher?".to_owned(), String::new(), "Suspend"),
         };
         let dialog = Self {

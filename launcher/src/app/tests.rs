@@ -392,6 +392,7 @@ fn declining_a_fresh_link_ends_with_a_failure() {
     let mut world = World::new();
     world.link(LinkHappening::Control(LinkControl::AccessEnded {
         reason: "revoked by the owner".into(),
+        cause: porthole_door::AccessCause::Revoked,
     }));
     world.key(KeyCode::Escape);
     assert!(
@@ -588,7 +589,11 @@ fn after_access_ended_the_dead_cookie_is_not_tried_and_a_pasted_link_stays() {
     let mut world = World::new();
     world.link(LinkHappening::Up);
     let reason = "signed out".to_owned();
-    world.link(LinkHappening::Control(LinkControl::AccessEnded { reason }));
+    let cause = porthole_door::AccessCause::SignedOut;
+    world.link(LinkHappening::Control(LinkControl::AccessEnded {
+        reason,
+        cause,
+    }));
     world.give(Input::Terminal(TerminalEvent::Paste("http://x".into())));
     for why in [DoorError::Unreachable, DoorError::SignedOut] {
         world.link(LinkHappening::Down(why));

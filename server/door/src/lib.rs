@@ -3,11 +3,19 @@
 
 mod link;
 mod messages;
+mod transfer;
 
 pub use link::{Link, LinkError, LinkKind};
 pub use messages::{
-    Admitted, Failure, LinkControl, Manifest, Proof, ProofRequest, Redeem, Redeemed, Redeemer,
-    proof_message,
+    AccessCause, Admitted, Failure, LinkControl, Manifest, Proof, ProofRequest, Redeem, Redeemed,
+    Redeemer, proof_message,
+};
+
+pub use transfer::{
+    Attached, Confusion, DOWNLOAD_BYTES, DOWNLOAD_RANGE, Download, HEADER_NAME, HEADER_TOTAL,
+    HEADER_TYPE, HEADER_VERSION, PATH_DOWNLOAD, PATH_UPLOAD, Source, UPLOAD_BYTES, UPLOAD_CHUNK,
+    UPLOAD_CHUNKS, UploadFinish, UploadOpen, UploadState, chunk_path, chunks, finish_path,
+    upload_path,
 };
 
 /// The version of this contract; the server names its own in [`Proof`].
@@ -37,6 +45,15 @@ pub const TIMEOUT_SECONDS: u64 = 10;
 
 /// Prefix of an owner link's token. Each prefix is what a scrubber looks for.
 pub const PREFIX_OWNER_LINK: &str = "pho_";
+/// Name of a device's cookie over https.
+pub const COOKIE_DEVICE: &str = "__Host-porthole-device";
+/// Name of a device's cookie over http on loopback; the port that the client sees follows.
+pub const COOKIE_DEVICE_PORT: &str = "porthole-device-";
+/// Name of a guest's cookie over https.
+pub const COOKIE_GUEST: &str = "__Host-porthole-guest";
+/// Name of a guest's cookie over http on loopback; the port that the client sees follows.
+pub const COOKIE_GUEST_PORT: &str = "porthole-guest-";
+
 /// Prefix of a share link's token.
 pub const PREFIX_SHARE_LINK: &str = "phs_";
 /// Prefix of a device cookie's value.

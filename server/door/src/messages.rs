@@ -48,6 +48,18 @@ pub enum Redeemer {
         session: String,
         /// `view` or `full`.
         mode: String,
+        /// Whether they may answer questions.
+        #[serde(default)]
+        may_approve: bool,
+        /// The name as the server keeps it.
+        #[serde(default)]
+        name: String,
+        /// The session's title.
+        #[serde(default)]
+        title: String,
+        /// When the access ends, in milliseconds since the Unix epoch; 0: not told.
+        #[serde(default)]
+        expires_ms: u64,
     },
 }
 
@@ -90,6 +102,24 @@ pub struct Manifest {
     pub bytes: u64,
 }
 
+/// Why access ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessCause {
+    /// The device signed out, or was signed out.
+    SignedOut,
+    /// The owner revoked the link or the access.
+    Revoked,
+    /// The link's time is over.
+    Expired,
+    /// The session was put away or deleted.
+    SessionGone,
+    /// A cause that this side does not know.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
 /// A binary frame of the link: what concerns the launcher, as JSON bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -103,6 +133,9 @@ pub enum LinkControl {
     AccessEnded {
         /// Why, for a person.
         reason: String,
+        /// Why, for a program.
+        #[serde(default)]
+        cause: AccessCause,
     },
     /// The server is shutting down; trying again is right.
     ShuttingDown,

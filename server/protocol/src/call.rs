@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ConversationId, EntryId, ModelRef, Policy, QuestionId, RequestId, RunId, SendMode, SessionId,
-    SubmissionId, Thinking,
+    AccessId, AttachmentId, ConversationId, EntryId, GuestMode, ModelRef, Policy, QuestionId,
+    RequestId, RunId, SendMode, SessionId, SubmissionId, Thinking,
 };
 
 macro_rules! calls {
@@ -105,8 +105,11 @@ calls! {
         request: RequestId,
         /// How it meets a running turn.
         mode: SendMode,
-        /// The text, not blank.
+        /// The text; blank only where there are attachments.
         text: String,
+        /// Uploaded files that belong to it, at most ten.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<AttachmentId>,
     }
     /// Takes a queued submission back. Reply: [`replies::Withdrawn`].
     Withdraw = "conversation.withdraw" {
@@ -116,6 +119,8 @@ calls! {
         conversation: ConversationId,
         /// Which submission.
         submission: SubmissionId,
+        /// The client's id of it; with one, a resend after a lost reply gets the same reply.
+        request: Option<RequestId>,
     }
     /// Stops the running turn; queued submissions stay queued. Reply: [`replies::Done`].
     Stop = "conversation.stop" {
@@ -280,6 +285,41 @@ calls! {
         /// The directory; from the present one, or absolute. `None`: that of the conversation it was opened from.
         dir: Option<String>,
     }
+    /// Makes a share link. Reply: [`replies::Shared`]. The same request again replaces a link that nobody has used yet.
+    ShareCreate = "share.create" {
+        /// Which session.
+        session: SessionId,
+        /// The client's id of it.
+        request: RequestId,
+        /// How much its guests may do.
+        mode: GuestMode,
+        /// Whether they may answer questions.
+        may_approve: bool,
+        /// Whether only the first who uses it comes in.
+        once: bool,
+        /// What the owner calls it, at most 40 characters; may be empty.
+        name: String,
+        /// For how many seconds; `None`: seven days.
+        seconds: Option<u64>,
+    }
+    /// Lists share links and who came by them. Reply: [`replies::Shares`].
+    ShareList = "share.list" {
+        /// Only those of this session.
+        session: Option<SessionId>,
+    }
+    /// Ends a share link with all its guests, or one guest's access; now. Reply: [`replies::Done`].
+    ShareRevoke = "share.revoke" {
+        /// The link or the guest.
+        id: AccessId,
+    }
+    /// Lists the owner's devices. Reply: [`replies::Devices`].
+    DeviceList = "device.list" {
+    }
+    /// Ends a device's access; now. Reply: [`replies::Done`].
+    DeviceSignOut = "device.sign_out" {
+        /// Which.
+        device: AccessId,
+    }
 }
 
 /// An answer to a question.
@@ -359,7 +399,9 @@ pub enum ErrorCode {
 pub mod replies {
     use serde::{Deserialize, Serialize};
 
-    use crate::{ConversationId, Entry, ModelInfo, ModelRef, SessionId, SubmissionId};
+    use crate::{
+        ConversationId, DeviceRow, Entry, ModelInfo, ModelRef, SessionId, Share, SubmissionId,
+    };
 
     /// Nothing to tell.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -435,5 +477,30 @@ pub mod replies {
         pub default: ModelRef,
         /// The file in which to configure more, as shown.
         pub config_path: String,
+    }
+
+    /// A share link was made. Its text is a secret, shown this once, so it has no `Debug`.
+    #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Shared {
+        /// The link, to hand on. A secret.
+        pub link: String,
+        /// What is kept of it.
+        pub share: Share,
+        /// Whether it reaches only this machine (and who forwards a port to it).
+        pub only_here: bool,
+    }
+
+    /// The share links.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Shares {
+        /// The newest first.
+        pub shares: Vec<Share>,
+    }
+
+    /// The owner's devices.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Devices {
+        /// The newest first.
+        pub devices: Vec<DeviceRow>,
     }
 }

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, QuestionId, RequestId, RunId,
-    SessionState, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
+    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, QuestionId,
+    RequestId, RunId, SessionState, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
 };
 
 /// A conversation as it is now: its newest page of entries and everything that is going on.
@@ -106,6 +106,9 @@ pub struct Submission {
     pub mode: SendMode,
     /// The text.
     pub text: String,
+    /// The files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// Milliseconds since the Unix epoch.
     pub at_ms: u64,
     /// Where it is.

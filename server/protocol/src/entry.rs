@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallId, ConversationId, EntryId, ModelRef, RunOutput, SendMode, TurnId};
+use crate::{AttachmentId, CallId, ConversationId, EntryId, ModelRef, RunOutput, SendMode, TurnId};
 
 /// One committed item of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ pub enum EntryBody {
         text: String,
         /// How it was sent.
         mode: SendMode,
+        /// The files that came with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// A model's answer, or as much of it as arrived.
     Answer {
@@ -144,6 +147,19 @@ pub enum EntryBody {
         /// The directory, as shown.
         dir: String,
     },
+}
+
+/// A file that came with a message; its bytes are in the session's folder, `blobs/ID`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its id.
+    pub id: AttachmentId,
+    /// Its name, as whoever uploaded it said; a single component without control characters.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its media type, as far as known: `image/png`, `text/plain`, `application/octet-stream`.
+    pub media_type: String,
 }
 
 /// A part of an answer.

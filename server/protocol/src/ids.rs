@@ -84,6 +84,14 @@ text_id! {
     RunId, 32
 }
 text_id! {
+    /// A way in that can be ended: a share link, a guest's access, a device.
+    AccessId, 32
+}
+text_id! {
+    /// A file that a person uploaded; made by the server. It is also the name of its file in the session's folder.
+    AttachmentId, 32
+}
+text_id! {
     /// A tool call; made by us, unique in its conversation.
     CallId, 64
 }

@@ -9,6 +9,7 @@ mod ids;
 pub mod limits;
 mod model;
 mod session;
+mod share;
 
 pub use call::{Answer, Call, CallError, ErrorCode, Method, PlainCall, replies};
 pub use conversation::{
@@ -17,18 +18,19 @@ pub use conversation::{
     TurnPhase,
 };
 pub use entry::{
-    Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits, ToolDetail,
-    ToolOutcome, Usage,
+    Attachment, Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits,
+    ToolDetail, ToolOutcome, Usage,
 };
 pub use frame::{
     ClientFrame, FrameError, ServerFrame, Topic, TopicDelta, TopicState, decode, encode,
 };
 pub use ids::{
-    CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId, SessionId,
-    SubmissionId, TurnId,
+    AccessId, AttachmentId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId,
+    SessionId, SubmissionId, TurnId,
 };
 pub use model::{ModelInfo, ModelRef, Policy, Thinking};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
+pub use share::{DeviceRow, Guest, Person, Presence, Share, Standing, share_words};
 
 /// The version of this protocol; the server names its own in [`ServerFrame::Hello`].
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -12,6 +12,16 @@ pub const WATCHES: usize = 32;
 pub const BACKLOG_BYTES: usize = 4 << 20;
 /// Longest text of one submission.
 pub const SUBMISSION_BYTES: usize = 512 << 10;
+/// Longest name of a guest, a device or a share link, in characters.
+pub const NAME_CHARS: usize = 40;
+/// People shown as present in a session, at most; the others are counted.
+pub const PRESENT_PEOPLE: usize = 24;
+/// How long a share link lives where nothing else is said, in seconds: seven days.
+pub const SHARE_SECONDS: u64 = 7 * 24 * 60 * 60;
+/// How long a share link lives at most, in seconds: a year.
+pub const SHARE_SECONDS_MAX: u64 = 366 * 24 * 60 * 60;
+/// Files that one submission may name.
+pub const SUBMISSION_ATTACHMENTS: usize = 10;
 /// Longest title of a session, in characters.
 pub const TITLE_CHARS: usize = 200;
 /// Entries in one page of history, at most.

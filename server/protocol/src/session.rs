@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SessionId;
+use crate::{Presence, SessionId};
 
 /// One line of the home list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct SessionRow {
     pub state: SessionState,
     /// Whether an answer came that nobody has looked at.
     pub unread: bool,
+    /// Who is in it now.
+    #[serde(default)]
+    pub presence: Presence,
 }
 
 /// What a session is doing.
@@ -110,7 +113,7 @@ pub enum Role {
 }
 
 /// How much a guest may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GuestMode {
     /// Read and follow.

@@ -128,6 +128,7 @@ pub(super) fn send(args: &SendArgs) -> Result<(), Failure> {
         request: request()?,
         mode: SendMode::FollowUp,
         text: args.text.clone(),
+        attachments: Vec::new(),
     })?;
     if state.is_none() {
         return Ok(());

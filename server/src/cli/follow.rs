@@ -140,6 +140,7 @@ mod tests {
             EntryBody::Message {
                 text: text.to_owned(),
                 mode: SendMode::FollowUp,
+                attachments: Vec::new(),
             },
         )
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use porthole_protocol::{
-    CallError, ErrorCode, Role, ServerFrame, SessionId, SessionRow, SessionState, SessionsDelta,
-    Topic, TopicDelta, TopicState,
+    CallError, ErrorCode, Presence, Role, ServerFrame, SessionId, SessionRow, SessionState,
+    SessionsDelta, Topic, TopicDelta, TopicState,
 };
 use porthole_worker::wire::Status;
 
@@ -183,6 +183,7 @@ impl Home {
             archived: line.session.archived,
             state: line.state.clone(),
             unread: line.session.unread,
+            presence: Presence::default(),
         }
     }
 }

@@ -12,7 +12,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use axum::extract::ws::Utf8Bytes;
-use porthole_door::LinkControl;
+use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
     SessionState, Topic, Who, encode, limits,
@@ -379,6 +379,7 @@ impl Switchboard {
     fn signed_out(&mut self, device: &str, out: &mut Vec<Effect>) {
         let control = LinkControl::AccessEnded {
             reason: "this device was signed out".to_owned(),
+            cause: AccessCause::SignedOut,
         };
         for connection in self.seats.of_device(device) {
             out.push(Effect::Control {
@@ -434,7 +435,12 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SessionRestore { .. }
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
-        | Call::Models {} => true,
+        | Call::Models {}
+        | Call::ShareCreate { .. }
+        | Call::ShareList { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }

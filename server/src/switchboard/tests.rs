@@ -55,6 +55,7 @@ fn submit(of: &str) -> Call {
         request: RequestId::parse("r").expect("an id"),
         mode: SendMode::FollowUp,
         text: "hi".to_owned(),
+        attachments: Vec::new(),
     }
 }
 

@@ -304,6 +304,7 @@ pub(crate) fn submit(session: &SessionId, text: &str) -> Call {
         request: RequestId::parse("r").expect("an id"),
         mode: SendMode::FollowUp,
         text: text.to_owned(),
+        attachments: Vec::new(),
     }
 }
 

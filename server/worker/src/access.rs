@@ -41,7 +41,12 @@ fn need(method: Method) -> Need {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
-        | Method::Models => Need::Own,
+        | Method::Models
+        | Method::ShareCreate
+        | Method::ShareList
+        | Method::ShareRevoke
+        | Method::DeviceList
+        | Method::DeviceSignOut => Need::Own,
     }
 }
 

@@ -46,8 +46,13 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             request,
             mode,
             text,
+            attachments,
         } => {
             at(own, &session, conversation)?;
+            if !attachments.is_empty() {
+                let message = "this server's engine takes no attachments yet";
+                return Err(CallError::new(ErrorCode::Invalid, message));
+            }
             check_text("message", &text, limits::SUBMISSION_BYTES)?;
             let change = Request::Submit {
                 request: request.clone(),
@@ -60,9 +65,10 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             session,
             conversation,
             submission,
+            request,
         } => {
             at(own, &session, conversation)?;
-            Ok(Ask::Change(Request::Withdraw { submission }, None))
+            Ok(Ask::Change(Request::Withdraw { submission }, request))
         }
         Call::Stop {
             session,
@@ -155,7 +161,12 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
-        | Call::Models {} => Err(not_here(method)),
+        | Call::Models {}
+        | Call::ShareCreate { .. }
+        | Call::ShareList { .. }
+        | Call::ShareRevoke { .. }
+        | Call::DeviceList {}
+        | Call::DeviceSignOut { .. } => Err(not_here(method)),
     }
 }
 

@@ -117,6 +117,7 @@ impl Conversation {
         let body = EntryBody::Message {
             text: row.text.clone(),
             mode: row.mode,
+            attachments: Vec::new(),
         };
         self.add(row.author.clone(), Some(turn), body, None, out);
         row.stage = SubmissionStage::Taken;

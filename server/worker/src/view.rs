@@ -138,6 +138,7 @@ fn submission(row: &SubmissionRow) -> Submission {
         author: row.author.clone(),
         mode: row.mode,
         text: row.text.clone(),
+        attachments: Vec::new(),
         at_ms: row.at_ms,
         state: SubmissionState::Queued,
     }

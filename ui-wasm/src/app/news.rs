@@ -132,6 +132,8 @@ impl App {
                 | Call::History { .. }
                 | Call::OutputRead { .. }
                 | Call::Models {}
+                | Call::ShareList { .. }
+                | Call::DeviceList {}
         );
         if result.is_ok() && !by_itself {
             self.fx.notice.clear_error();
@@ -177,6 +179,15 @@ impl App {
             } => self.history((session, conversation), result),
             Call::OutputRead { session, run, .. } => self.output(&session, &run, result),
             Call::Models {} => self.took_models(result),
+            Call::ShareCreate { .. } => {
+                let _: Option<replies::Shared> = read(result, &mut self.fx);
+            }
+            Call::ShareList { .. } => {
+                let _: Option<replies::Shares> = read(result, &mut self.fx);
+            }
+            Call::DeviceList {} => {
+                let _: Option<replies::Devices> = read(result, &mut self.fx);
+            }
             Call::SessionRename { .. }
             | Call::SessionPin { .. }
             | Call::SessionArchive { .. }
@@ -190,7 +201,9 @@ impl App {
             | Call::Retry { .. }
             | Call::Exclude { .. }
             | Call::ArchiveChild { .. }
-            | Call::Move { .. } => {
+            | Call::Move { .. }
+            | Call::ShareRevoke { .. }
+            | Call::DeviceSignOut { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
             }
             Call::OpenChild { session, .. } | Call::Fork { session, .. } => {

@@ -63,6 +63,7 @@ impl App {
                 request,
                 mode,
                 text,
+                ..
             } => (session, *conversation, request, *mode, text.clone()),
             Call::Shell {
                 session,

@@ -168,7 +168,9 @@ impl Builder<'_> {
             body => {
                 let mut rows = Vec::new();
                 match body {
-                    EntryBody::Message { text, mode } => rows = self.message(entry, text, *mode),
+                    EntryBody::Message { text, mode, .. } => {
+                        rows = self.message(entry, text, *mode)
+                    }
                     EntryBody::ToolResult { call, .. } => {
                         rows = self.call_rows(call, "", "", after_tool)
                     }

@@ -25,6 +25,7 @@ fn message(text: &str) -> EntryBody {
     EntryBody::Message {
         text: text.into(),
         mode: SendMode::FollowUp,
+        attachments: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ mod script;
 use std::time::{Duration, Instant};
 
 use porthole_protocol::{
-    Call, EntryBody, ErrorCode, GuestMode, Role, SessionState, Topic, TurnPhase, Who,
+    Call, EntryBody, ErrorCode, GuestMode, Role, SessionState, Topic, TurnPhase, Who, replies,
 };
 use tokio::task::LocalSet;
 
@@ -106,6 +106,25 @@ async fn a_question_waits_for_those_who_come_later_and_is_answered_once() {
         let again = client.answer(question).await;
         assert!(again.counted, "the same request has the same reply");
         client.until("done", |c| c.finals() == 1 && c.state().questions.is_empty()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_taken_back_twice_under_one_request_is_given_back_both_times() {
+    beside(async {
+        let dir = tempfile::tempdir().expect("folder");
+        let mut client = Client::start(dir.path(), &Script::new(), None).await;
+        client.submit("r1", "work").await.expect("taken");
+        let reply = client.submit("r2", "not this").await.expect("taken");
+        let queued: replies::Submitted = serde_json::from_value(reply).expect("a reply");
+        let back = |request| client::withdraw(request, queued.submission);
+        let first = client.call(back("w1")).await.expect("waits");
+        let again = client.call(back("w1")).await.expect("the same request");
+        assert_eq!(first, again);
+        assert_eq!(first["text"], "not this");
+        let other = client.call(back("w2")).await;
+        assert_eq!(other.map_err(|e| e.code), Err(ErrorCode::Conflict));
     })
     .await;
 }

@@ -73,6 +73,7 @@ fn a_message_is_sent_once_shown_at_once_and_gone_when_the_conversation_has_it() 
         author: message(1, "").author,
         mode: *mode,
         text: text.clone(),
+        attachments: Vec::new(),
         at_ms: NOW,
         state: SubmissionState::Queued,
     };

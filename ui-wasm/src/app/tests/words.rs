@@ -15,6 +15,7 @@ fn a_queued_message_says_what_becomes_of_it_once_the_turn_stopped() {
         author: message(1, "").author,
         mode: SendMode::FollowUp,
         text: "then the changelog".into(),
+        attachments: Vec::new(),
         at_ms: NOW,
         state: SubmissionState::Queued,
     }];

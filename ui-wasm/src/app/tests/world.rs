@@ -263,6 +263,7 @@ pub(super) fn row(
         archived: false,
         state,
         unread: false,
+        presence: Default::default(),
     }
 }
 
@@ -359,6 +360,7 @@ pub(super) fn message(id: u64, text: &str) -> Entry {
         EntryBody::Message {
             text: text.into(),
             mode: SendMode::FollowUp,
+            attachments: Vec::new(),
         },
     )
 }

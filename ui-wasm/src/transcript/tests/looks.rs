@@ -174,6 +174,7 @@ fn what_is_on_its_way_stands_at_the_bottom() {
         author: author(AuthorKind::Guest, "g1", "Mira"),
         mode: SendMode::Steer,
         text: "and look at the importer".into(),
+        attachments: Vec::new(),
         at_ms: NOW,
         state: SubmissionState::Queued,
     });

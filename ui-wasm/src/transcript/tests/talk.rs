@@ -98,6 +98,7 @@ impl Talk for ConversationState {
         let body = EntryBody::Message {
             text: text.into(),
             mode: SendMode::FollowUp,
+            attachments: Vec::new(),
         };
         self.add(author(AuthorKind::Owner, "owner", "Ada"), body)
     }

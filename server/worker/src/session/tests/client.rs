@@ -4,8 +4,8 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use porthole_protocol::{
     Answer, Block, Call, CallError, ConversationDelta, ConversationId, ConversationState, Entry,
-    EntryBody, ModelRef, QuestionId, RequestId, SendMode, ServerFrame, SessionId, Topic,
-    TopicDelta, TopicState, Who, decode, limits, replies,
+    EntryBody, ModelRef, QuestionId, RequestId, SendMode, ServerFrame, SessionId, SubmissionId,
+    Topic, TopicDelta, TopicState, Who, decode, limits, replies,
 };
 use serde_json::Value;
 use tokio::{
@@ -381,6 +381,7 @@ pub(super) fn submit(request: &str, text: &str) -> Call {
         request: id(request),
         mode: SendMode::FollowUp,
         text: text.into(),
+        attachments: Vec::new(),
     }
 }
 
@@ -391,6 +392,15 @@ pub(super) fn shell(request: &str, command: &str) -> Call {
         request: id(request),
         command: command.into(),
         included: false,
+    }
+}
+
+pub(super) fn withdraw(request: &str, submission: SubmissionId) -> Call {
+    Call::Withdraw {
+        session: session(),
+        conversation: ConversationId::ROOT,
+        submission,
+        request: Some(id(request)),
     }
 }
 
