@@ -5,7 +5,9 @@ use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::{argv, debug, doctor, failure::Failure, launch, prompt, servers, sign_out, terminal};
+use crate::{
+    argv, debug, doctor, failure::Failure, launch, prompt, servers, sign_out, terminal, transfer,
+};
 
 /// Opens the UI that a Porthole server offers, behind glass.
 #[derive(Parser)]
@@ -52,6 +54,39 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Upload files for a session; prints the id of each attachment.
+    #[command(after_help = "Example:\n  porthole upload report.pdf --session k3v9x2abcdef")]
+    Upload {
+        /// The files.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+        /// The session.
+        #[arg(long, value_name = "ID")]
+        session: String,
+        /// The server; the last one used where none is named.
+        #[arg(long, value_name = "ORIGIN")]
+        server: Option<String>,
+    },
+    /// Download an attachment or a command's output; prints where it is.
+    #[command(
+        after_help = "Examples:\n  porthole download q7m2k4 --to ~/Downloads\n  porthole download src/main.rs --file --session k3v9x2abcdef"
+    )]
+    Download {
+        /// The attachment's or the output's id; with `--file` a path in the session's directory.
+        id: String,
+        /// The folder to save it in.
+        #[arg(long, value_name = "DIR")]
+        to: Option<std::path::PathBuf>,
+        /// The session that has it.
+        #[arg(long, value_name = "ID", required_if_eq("file", "true"))]
+        session: Option<String>,
+        /// A file of the session's directory.
+        #[arg(long)]
+        file: bool,
+        /// The server; the last one used where none is named.
+        #[arg(long, value_name = "ORIGIN")]
+        server: Option<String>,
+    },
     /// Look at what the launcher makes of foreign bytes.
     #[command(subcommand)]
     Debug(Debug),
@@ -70,6 +105,13 @@ enum Debug {
         /// Print cursor, styles and what was dropped as JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Print the local name that a download would get from the name on standard input, or `refuse: why`.
+    #[command(after_help = "Example:\n  printf '../../etc/passwd' | porthole debug safe-name")]
+    SafeName {
+        /// The input is a `Content-Disposition` header's value.
+        #[arg(long)]
+        header: bool,
     },
     /// Say whether a bundle would be accepted.
     #[command(after_help = "Example:\n  porthole debug bundle target/bundle/porthole-ui.wasm")]
@@ -100,6 +142,21 @@ fn run(cli: Cli) -> Result<u8, Failure> {
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Debug(Debug::Screen { size, json })) => {
             debugged(debug::screen(&size, json, std::io::stdin()))
+        }
+        Some(Command::Upload {
+            files,
+            session,
+            server,
+        }) => transfer::upload_command(&files, &session, server),
+        Some(Command::Download {
+            id,
+            to,
+            session,
+            file,
+            server,
+        }) => transfer::download_command(&id, session, file, to, server),
+        Some(Command::Debug(Debug::SafeName { header })) => {
+            debugged(debug::safe_name(header, std::io::stdin()))
         }
         Some(Command::Debug(Debug::Bundle { file })) => debugged(debug::bundle(&file)),
     }

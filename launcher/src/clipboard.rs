@@ -3,6 +3,7 @@
 
 use std::{
     io::Write,
+    path::PathBuf,
     process::{Command, Stdio},
     sync::mpsc,
     time::Duration,
@@ -11,7 +12,11 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porthole_bridge::Outcome;
 
-use crate::surroundings::{Surroundings, for_child, var};
+use crate::{
+    surroundings::{Surroundings, for_child, var},
+    terminal::event::plain_paste,
+    transfer::{FILES, is_hidden},
+};
 
 /// Largest text that goes through the terminal, in bytes: its base64 stays under 100,000 characters, which terminals take.
 pub const TERMINAL_BYTES: usize = 74_994;
@@ -36,6 +41,54 @@ pub enum Copied {
     Ended(Outcome),
     /// Write this, between frames.
     Write(Vec<u8>, Outcome),
+}
+
+/// What the clipboard holds.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Files, by their paths; none of them hidden.
+    Files(Vec<PathBuf>),
+    /// Text, made plain.
+    Text(String),
+    /// Nothing that can be had, and why.
+    Nothing(&'static str),
+}
+
+/// Returns what the desktop's clipboard holds. Blocks while the desktop is asked, for a little while.
+pub fn read(here: Surroundings) -> Held {
+    if !here.has_desktop() {
+        return Held::Nothing(
+            "there is no clipboard to look into here: paste with your terminal's own key",
+        );
+    }
+    let (said, hear) = mpsc::channel();
+    let asked = std::thread::Builder::new()
+        .name("clipboard".into())
+        .spawn(move || {
+            // The listener may have given up.
+            let _ = said.send(by_desktop_read());
+        });
+    match asked.map(|_| hear.recv_timeout(DESKTOP_WAIT)) {
+        Ok(Ok(held)) => held,
+        Ok(Err(_)) | Err(_) => Held::Nothing("the desktop's clipboard does not answer"),
+    }
+}
+
+fn by_desktop_read() -> Held {
+    let Ok(mut clipboard) = arboard::Clipboard::new() else {
+        return Held::Nothing("the desktop's clipboard does not answer");
+    };
+    match clipboard.get().file_list() {
+        Ok(files) if files.len() > FILES => Held::Nothing("more than ten files are copied"),
+        Ok(files) if files.iter().any(|file| is_hidden(file)) => {
+            Held::Nothing("a hidden file is among those copied: choose it in the picker")
+        }
+        Ok(files) if !files.is_empty() => Held::Files(files),
+        Ok(_) | Err(_) => match clipboard.get_text() {
+            Ok(text) if !text.is_empty() => Held::Text(plain_paste(&text)),
+            Ok(_) | Err(_) => Held::Nothing("the clipboard holds no files and no text"),
+        },
+    }
 }
 
 /// Returns the ways to try, best first.

@@ -14,7 +14,11 @@ use serde_json::{Value, json};
 use crate::{
     bundle::{self, sha256_hex},
     screen::Screen,
+    transfer::{self, NotAName},
 };
+
+/// Longest name that is read, in bytes.
+const NAME_INPUT: u64 = 64 << 10;
 
 /// Prints the screen that a frame makes: its rows as lines, or all of it as JSON.
 ///
@@ -47,6 +51,29 @@ pub fn screen(size: &str, as_json: bool, input: impl Read) -> anyhow::Result<()>
             })
     };
     print(&text)
+}
+
+/// Prints the local name that a file of this name, or with this header, would get; or why it gets none.
+///
+/// # Errors
+/// Where the input cannot be read.
+pub fn safe_name(is_header: bool, input: impl Read) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    input
+        .take(NAME_INPUT)
+        .read_to_end(&mut bytes)
+        .context("the name cannot be read")?;
+    let name = match is_header {
+        true => String::from_utf8(bytes)
+            .map_err(|_| NotAName::NotUtf8)
+            .and_then(|header| transfer::name_in(header.trim_end_matches(['\r', '\n'])))
+            .and_then(|name| transfer::safe_name(&name.unwrap_or_default())),
+        false => transfer::safe_name(&bytes),
+    };
+    print(&match name {
+        Ok(name) => format!("{name}\n"),
+        Err(why) => format!("refuse: {why}\n"),
+    })
 }
 
 /// Prints whether a bundle would be accepted, why not, its imports, exports and size.

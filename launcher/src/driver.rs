@@ -2,6 +2,7 @@
 //! It decides nothing; every effect is one arm.
 
 mod local;
+mod transfer;
 
 use std::{
     ops::ControlFlow,
@@ -51,6 +52,18 @@ pub struct Means {
     pub door: Door,
     /// TLS for its server.
     pub tls: Tls,
+    /// The largest file that is sent or saved, in bytes.
+    pub transfer_bytes: u64,
+}
+
+impl Means {
+    fn transfers(&self) -> transfer::Means {
+        transfer::Means {
+            door: self.door.clone(),
+            record: self.record.clone(),
+            limit: self.transfer_bytes,
+        }
+    }
 }
 
 /// What an errand brought back.
@@ -79,6 +92,7 @@ struct Driver {
     ui: Option<(u64, Sandbox)>,
     connection: Option<Connection>,
     preparing: Option<JoinHandle<()>>,
+    moving: Option<transfer::Moving>,
     alarms: [Option<Instant>; Alarm::COUNT],
     slumber: Slumber,
     to_loop: Senders,
@@ -123,6 +137,7 @@ pub async fn run(
     };
     driver.tell_ui(Event::Stop).await;
     terminal::leave();
+    driver.end_transfer().await;
     match ended {
         (0, Some(farewell)) => {
             crate::say(&farewell.message);
@@ -161,6 +176,7 @@ impl Driver {
             ui: None,
             connection: None,
             preparing: None,
+            moving: None,
             alarms: [None; Alarm::COUNT],
             slumber: Slumber::default(),
             to_loop: Senders {
@@ -295,6 +311,21 @@ impl Driver {
                 Effect::Copy(asked, text) => self.copy(asked, text),
                 Effect::Open(asked, url) => self.open(asked, url),
                 Effect::Edit(asked, text) => self.edit(asked, text),
+                Effect::List(folder) => self.list(folder),
+                Effect::OpenFiles {
+                    asked,
+                    paths,
+                    otherwise,
+                } => self.open_files(asked, paths, otherwise),
+                Effect::Clipboard(asked) => self.clipboard(asked),
+                Effect::Landing {
+                    asked,
+                    session,
+                    what,
+                    name,
+                } => self.landing(asked, session, what, name),
+                Effect::Transfer(asked, transfer) => self.transfer(asked, transfer),
+                Effect::CancelTransfer => self.cancel_transfer(),
                 Effect::Suspend => {
                     self.suspend_all()?;
                     waiting.extend(

@@ -137,6 +137,7 @@ async fn open(
     };
     folders::make_private(&folders.cache).map_err(|error| Failure::new(error.to_string(), ""))?;
     let cached = cached(&folders, &record).await;
+    let transfer_bytes = Preferences::read(&folders.config)?.transfer_bytes();
     let app = app(&folders, &record, session)?;
     let painter = Painter::new(colors::depth(var));
     terminal::restore_on_panic();
@@ -146,6 +147,7 @@ async fn open(
         record,
         door,
         tls,
+        transfer_bytes,
     };
     driver::run(means, app, painter, cached).await
 }
@@ -173,6 +175,7 @@ fn app(folders: &Folders, record: &Record, session: Option<String>) -> Result<Ap
         colors: colors::depth(var),
         background: colors::background(var),
         unicode: colors::unicode(var),
+        folder: std::env::current_dir().unwrap_or_else(|_| "/".into()),
         desktop: Surroundings::from_env(var).has_desktop(),
         preferences: Preferences::read(&folders.config)?,
         utc_offset_minutes: timezone::offset_minutes(var("TZ").as_deref(), now),

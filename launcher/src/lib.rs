@@ -46,6 +46,7 @@ pub mod preferences;
 pub mod surroundings;
 pub mod terminal;
 pub mod timezone;
+pub mod transfer;
 
 pub mod debug;
 pub mod failure;

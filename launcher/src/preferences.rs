@@ -17,6 +17,8 @@ pub struct Preferences {
     pub reduced_motion: bool,
     /// The key that reaches the launcher (`launcher_key = "ctrl-g"`).
     pub launcher_key: Chord,
+    /// The largest file that is sent or saved, in MiB, where it is not the usual (`max_transfer_mib = 100`).
+    pub transfer_mib: Option<u32>,
     /// The table `[ui]` as TOML, handed to UIs.
     pub for_ui: String,
 }
@@ -38,6 +40,12 @@ impl Preferences {
         };
         Self::parse(&text)
             .map_err(|why| Failure::new(format!("`{shown}`: {why}"), "correct or remove the file"))
+    }
+
+    /// Returns the largest file that is sent or saved, in bytes.
+    pub fn transfer_bytes(&self) -> u64 {
+        self.transfer_mib
+            .map_or(porthole_door::DOWNLOAD_BYTES, |mib| u64::from(mib) << 20)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -67,6 +75,13 @@ impl Preferences {
                 .and_then(toml::Value::as_bool)
                 .unwrap_or(false),
             launcher_key,
+            transfer_mib: table
+                .get("max_transfer_mib")
+                .map(|value| {
+                    let mib = value.as_integer().and_then(|mib| u32::try_from(mib).ok());
+                    mib.ok_or("`max_transfer_mib` is not a number of MiB")
+                })
+                .transpose()?,
             for_ui: ui.map(toml::Table::to_string).unwrap_or_default(),
         })
     }
@@ -87,6 +102,15 @@ mod tests {
         assert_eq!(read.for_ui.trim(), "keys = \"emacs\"");
         assert!(Preferences::parse("theme = ").is_err());
     }
+
+    #[test]
+    fn the_bound_of_transfers_is_the_usual_one_where_none_is_set() {
+        let bytes = |text: &str| Preferences::parse(text).map(|read| read.transfer_bytes());
+        assert_eq!(bytes(""), Ok(25 << 20));
+        assert_eq!(bytes("max_transfer_mib = 100"), Ok(100 << 20));
+        assert!(bytes("max_transfer_mib = -1").is_err());
+    }
+
     #[test]
     fn the_launchers_key_is_the_visitors_to_choose_and_no_uis() {
         let key = |text: &str| Preferences::parse(text).map(|read| read.launcher_key.to_string());

@@ -6,11 +6,12 @@ use std::time::Instant;
 use porthole_bridge::{Action, Event, Outcome, Place};
 use url::{Host, Url};
 
-use super::{App, Asked, Effect, LocalDone, dialog::Dialog, grant::Grant};
+use super::{App, Asked, Effect, LocalDone, dialog::Dialog, grant::Grant, transfer::Deed};
 use crate::{
     escape,
     permit::{self, Consent, Verdict},
     terminal::event::plain_paste,
+    transfer::safe_name,
 };
 
 /// Refusals by the visitor after which this UI is not asked for any more.
@@ -40,6 +41,9 @@ impl App {
         if self.refusals >= REFUSALS {
             return self.refuse(asked, "refused three times; not asked again");
         }
+        if let Action::Download { what, name } = action {
+            return self.begin_download(Some(asked), what, &name);
+        }
         if !self.open_dialog(Some(asked), action, now) {
             self.refuse(asked, "the window is too small to ask");
         }
@@ -63,10 +67,9 @@ impl App {
             }
             Action::SignOut => Effect::SignOut,
             Action::Quit => Effect::Quit(0, None),
-            Action::Upload(_) | Action::Download { .. } => {
-                let why = "this launcher moves no files yet".to_owned();
-                return self.answer(asked, Outcome::Failed(why));
-            }
+            Action::Upload(from) => return self.begin_upload(asked, from),
+            // It was asked about with the place where it lands; there is no other way here.
+            Action::Download { what, name } => return self.begin_download(asked, what, &name),
         };
         self.out.push(effect);
     }
@@ -130,6 +133,7 @@ impl App {
 
     /// Closes an open dialog as refused, e.g. because whoever asked is gone.
     pub(super) fn refuse_dialog(&mut self, why: &str) {
+        self.close_picker(why);
         if let Some(dialog) = self.dialog.take() {
             self.answer(dialog.asked, Outcome::Refused(why.to_owned()));
             self.dirty = true;
@@ -137,7 +141,10 @@ impl App {
     }
 
     pub(super) fn refused_by_visitor(&mut self, dialog: &Dialog) {
-        self.refusals += 1;
+        if let Deed::Transfer(_, Some(text)) = &dialog.deed {
+            return self.tell_ui(Event::Paste(text.clone()));
+        }
+        self.refusals += u32::from(dialog.asked.is_some());
         self.answer(dialog.asked, Outcome::Refused("no".to_owned()));
     }
 }
@@ -147,6 +154,10 @@ fn normal(action: Action) -> Result<Action, &'static str> {
     match action {
         Action::OpenUrl(text) => openable(&text).map(Action::OpenUrl),
         Action::Copy(text) if text.is_empty() => Err("there is nothing to copy"),
+        Action::Download { what, name } if safe_name(name.as_bytes()).is_ok() => {
+            Ok(Action::Download { what, name })
+        }
+        Action::Download { .. } => Err("the file has no name that can be saved"),
         other => Ok(other),
     }
 }

@@ -155,6 +155,7 @@ impl App {
         }
         self.link.standing = Standing::Ended;
         self.refuse_dialog("access ended");
+        self.out.push(Effect::CancelTransfer);
         self.tell_link(LinkState::Ended {
             reason: reason.to_owned(),
         });

@@ -9,6 +9,7 @@ use super::{
     Alarm, App, Asked, Effect,
     grant::Grant,
     question::{Laid, Question},
+    transfer::Deed,
 };
 use crate::terminal::event::Press;
 
@@ -25,7 +26,7 @@ pub(super) struct Dialog {
     /// Who asked.
     pub(super) asked: Asked,
     /// What a yes does: exactly what is shown.
-    pub(super) action: Action,
+    pub(super) deed: Deed,
     /// What it says.
     pub(super) question: Question,
     grant: Grant,
@@ -48,11 +49,11 @@ enum Answer {
 }
 
 impl Dialog {
-    /// Returns the dialog for `action`; a yes holds only while `grant` does.
-    pub(super) fn new(asked: Asked, action: Action, question: Question, grant: Grant) -> Self {
+    /// Returns the dialog for `deed`; a yes holds only while `grant` does.
+    pub(super) fn new(asked: Asked, deed: Deed, question: Question, grant: Grant) -> Self {
         Self {
             asked,
-            action,
+            deed,
             question,
             grant,
             top: None,
@@ -107,8 +108,19 @@ impl App {
     /// Opens a dialog where there is room for it; returns whether there was.
     pub(super) fn open_dialog(&mut self, asked: Asked, action: Action, now: Instant) -> bool {
         let question = Question::about(&action, &self.fixed);
+        self.open_question(asked, Deed::Action(action), question, now)
+    }
+
+    /// Opens a dialog with this question where there is room for it; returns whether there was.
+    pub(super) fn open_question(
+        &mut self,
+        asked: Asked,
+        deed: Deed,
+        question: Question,
+        now: Instant,
+    ) -> bool {
         let grant = Grant::new(self.place.clone(), now);
-        let mut dialog = Dialog::new(asked, action, question, grant);
+        let mut dialog = Dialog::new(asked, deed, question, grant);
         if dialog.lay(self.size).is_none() {
             return false;
         }
@@ -171,7 +183,7 @@ impl App {
             .asked
             .is_none_or(|(instance, _)| self.ui.is(instance));
         match asker && dialog.grant.holds(self.place.as_ref(), now) {
-            true => self.perform(dialog.asked, dialog.action, now),
+            true => self.do_deed(dialog.asked, dialog.deed, now),
             false => self.answer(dialog.asked, Outcome::Refused("it was too late".to_owned())),
         }
     }

@@ -1,8 +1,8 @@
 //! Everything that the core wants done, as one closed enum. Plain data; the shell performs it.
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
-use porthole_bridge::{Event, Start};
+use porthole_bridge::{Event, Source, Start};
 
 use super::Alarm;
 
@@ -48,6 +48,34 @@ pub enum Effect {
     Open(Asked, String),
     /// Edit a text; the terminal is the editor's until it ends.
     Edit(Asked, String),
+    /// Read a folder for the picker.
+    List(PathBuf),
+    /// Open files to send; where they were pasted and are none, `otherwise` comes back.
+    OpenFiles {
+        /// Who asked.
+        asked: Asked,
+        /// Their paths.
+        paths: Vec<PathBuf>,
+        /// The pasted text.
+        otherwise: Option<String>,
+    },
+    /// Look what the clipboard holds.
+    Clipboard(Asked),
+    /// Look where a download would land.
+    Landing {
+        /// Who asked.
+        asked: Asked,
+        /// The session.
+        session: String,
+        /// What of it.
+        what: Source,
+        /// Its safe name.
+        name: String,
+    },
+    /// Move this.
+    Transfer(Asked, super::Transfer),
+    /// End what is moving; nothing half stays.
+    CancelTransfer,
     /// Stop, as job control does.
     Suspend,
     /// Set the window's title.

@@ -24,6 +24,8 @@ pub enum Input {
     Door(DoorInput),
     /// A local action ended.
     Local(LocalDone),
+    /// Something of a transfer happened.
+    Transfer(super::TransferInput),
     /// A time that was asked for has come.
     Alarm(Alarm),
     /// This computer was asleep since the last input.

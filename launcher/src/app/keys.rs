@@ -12,16 +12,18 @@ pub(super) enum Item {
     Resume,
     Reload,
     CopyTrust,
+    CancelTransfer,
     SignOut,
     Suspend,
     Quit,
 }
 
 /// The menu, in order: its letter, its words.
-pub(super) const MENU: [(Item, char, &str); 6] = [
+pub(super) const MENU: [(Item, char, &str); 7] = [
     (Item::Resume, 'b', "back to the UI"),
     (Item::Reload, 'r', "reload the UI"),
     (Item::CopyTrust, 'c', "copy what is trusted here"),
+    (Item::CancelTransfer, 'x', "cancel the transfer"),
     (Item::SignOut, 's', "sign out"),
     (Item::Suspend, 'z', "suspend"),
     (Item::Quit, 'q', "quit"),
@@ -88,6 +90,7 @@ impl App {
                 let text = trust::info(&self.fixed, &self.who, self.ui.sha256());
                 self.out.push(Effect::Copy(None, text));
             }
+            Item::CancelTransfer => self.cancel_transfer(now),
             Item::SignOut => {
                 if !self.open_dialog(None, Action::SignOut, now) {
                     self.say("the window is too small to ask", now);

@@ -9,8 +9,10 @@ mod grant;
 mod input;
 mod keys;
 mod page;
+mod picker;
 mod question;
 mod random;
+mod transfer;
 mod trust;
 mod ui;
 mod view;
@@ -34,7 +36,9 @@ pub use effect::{Asked, Effect, Farewell, Secret};
 use grant::Grant;
 pub use input::{Alarm, DoorInput, Input, LocalDone, Trouble};
 use page::Page;
+use picker::Picker;
 use random::Random;
+pub use transfer::{Transfer, TransferInput};
 use ui::Ui;
 
 /// The shortest time between two frames. The first change after rest does not wait, nor does the first frame after a key:
@@ -58,6 +62,8 @@ pub struct Fixed {
     pub unicode: bool,
     /// Whether there is a desktop that opens addresses.
     pub desktop: bool,
+    /// The folder that the launcher was started in.
+    pub folder: std::path::PathBuf,
     /// The visitor's preferences.
     pub preferences: crate::preferences::Preferences,
     /// Minutes that local time is ahead of UTC.
@@ -76,6 +82,9 @@ pub struct App {
     page: Option<Page>,
     dialog: Option<Dialog>,
     menu: Option<usize>,
+    picker: Option<Picker>,
+    /// A transfer is under way; how far it is, in words.
+    moving: Option<String>,
     place: Option<Place>,
     gesture: Gesture,
     last_key: Option<(Key, Instant)>,
@@ -109,6 +118,8 @@ impl App {
             page: None,
             dialog: None,
             menu: None,
+            picker: None,
+            moving: None,
             place,
             gesture: Gesture::default(),
             last_key: None,
@@ -156,6 +167,7 @@ impl App {
             Input::Link(event) => self.link_event(event, now),
             Input::Door(input) => self.door(input, now),
             Input::Local(done) => self.local_done(done, now),
+            Input::Transfer(input) => self.transfer_input(input, now),
             Input::Alarm(alarm) => self.alarm(alarm, now),
             Input::Slept => self.slept(),
             Input::Terminate(status) => self.quit(status, None),
@@ -167,7 +179,7 @@ impl App {
     /// Draws everything into `buffer`, and returns where the cursor belongs.
     pub fn view(&mut self, buffer: &mut Buffer) -> Option<Position> {
         // Under a dialog or the menu the screen stands still: frames are kept.
-        let still = self.dialog.is_some() || self.menu.is_some();
+        let still = self.dialog.is_some() || self.menu.is_some() || self.picker.is_some();
         if !still && let Some(frame) = self.undrawn.take() {
             // The codec has already refused what is too large, so there is nothing to tell here.
             let _ = self.screen.paint(&frame);
@@ -211,6 +223,8 @@ impl App {
             self.dialog_key(key, press, now);
         } else if self.menu.is_some() {
             self.menu_key(key, now);
+        } else if self.picker.is_some() {
+            self.picker_key(key);
         } else if self.page.is_some() {
             self.page_key(key, now);
         } else {
@@ -226,7 +240,7 @@ impl App {
         if let Some(dialog) = &mut self.dialog {
             return dialog.hush(now);
         }
-        if self.menu.is_some() {
+        if self.menu.is_some() || self.picker.is_some() {
             return;
         }
         match &mut self.page {
@@ -235,7 +249,7 @@ impl App {
                 self.dirty = true;
             }
             Some(_) => {}
-            None => self.tell_ui(Event::Paste(text)),
+            None => self.paste_to_ui(text, now),
         }
     }
 
@@ -249,7 +263,8 @@ impl App {
         self.tell_ui(Event::Resize(inner));
         match &mut self.dialog {
             Some(dialog) if dialog.lay(size).is_some() => dialog.hush(now),
-            _ => self.refuse_dialog("the window is too small to ask"),
+            Some(_) => self.refuse_dialog("the window is too small to ask"),
+            None => {}
         }
         self.out.push(Effect::Forget);
         self.dirty = true;
@@ -347,7 +362,11 @@ impl App {
     }
 
     fn ui_has_focus(&self) -> bool {
-        self.ui.runs() && self.dialog.is_none() && self.menu.is_none() && self.page.is_none()
+        self.ui.runs()
+            && self.dialog.is_none()
+            && self.menu.is_none()
+            && self.picker.is_none()
+            && self.page.is_none()
     }
 
     /// Draws now where the last frame is long enough ago, else when it will be.

@@ -86,8 +86,11 @@ fn ui(sha256: Option<&str>) -> String {
 }
 
 fn state(app: &App) -> String {
-    if app.dialog.is_some() {
+    if app.dialog.is_some() || app.picker.is_some() {
         return "waiting for you".to_owned();
+    }
+    if let Some(moving) = &app.moving {
+        return moving.clone();
     }
     match &app.link.standing {
         Standing::Connecting => "connecting".to_owned(),

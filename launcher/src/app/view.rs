@@ -14,6 +14,7 @@ use super::{
     dialog::Dialog,
     keys::MENU,
     page::{AskLink, Fault, Page},
+    picker,
     question::Question,
     trust,
 };
@@ -34,7 +35,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) -> Option<Position> {
         Some(page) => draw_page(page, inner, buffer),
         None => copy_ui(app, inner, buffer),
     };
-    if app.menu.is_some() || app.dialog.is_some() {
+    if app.menu.is_some() || app.dialog.is_some() || app.picker.is_some() {
         dim(inner, buffer);
         cursor = None;
     }
@@ -42,6 +43,8 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) -> Option<Position> {
         draw_dialog(dialog, app.size, app.fixed.colors, inner, buffer);
     } else if let Some(selected) = app.menu {
         draw_menu(selected, app.fixed.colors, inner, buffer);
+    } else if let Some(open) = &app.picker {
+        picker::draw(open, app.fixed.colors, inner, buffer);
     }
     draw_trust(app, buffer);
     sweep(buffer);
@@ -70,7 +73,7 @@ fn dim(area: Rect, buffer: &mut Buffer) {
 }
 
 /// The launcher's own look: every cell with both colours named, so that nothing below shines through.
-fn own_style(colors: ColorDepth) -> Style {
+pub(super) fn own_style(colors: ColorDepth) -> Style {
     match colors {
         ColorDepth::None => Style::new().add_modifier(Modifier::REVERSED),
         ColorDepth::Sixteen => Style::new().fg(Color::White).bg(Color::Blue),
@@ -246,14 +249,14 @@ fn capital(line: &str) -> String {
 }
 
 /// Puts one line where there is room and returns the next row.
-fn put(x: u16, y: u16, line: &str, area: Rect, style: Style, buffer: &mut Buffer) -> u16 {
+pub(super) fn put(x: u16, y: u16, line: &str, area: Rect, style: Style, buffer: &mut Buffer) -> u16 {
     if y < area.bottom() && x < area.right() {
         buffer.set_stringn(x, y, line, usize::from(area.right() - x), style);
     }
     y + 1
 }
 
-fn centred(area: Rect, width: u16, height: u16) -> Rect {
+pub(super) fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect {
         x: area.x + (area.width - width) / 2,
@@ -264,7 +267,7 @@ fn centred(area: Rect, width: u16, height: u16) -> Rect {
 }
 
 /// Draws a double frame with a title and returns the room inside.
-fn draw_frame(title: &str, frame: Rect, style: Style, buffer: &mut Buffer) -> Rect {
+pub(super) fn draw_frame(title: &str, frame: Rect, style: Style, buffer: &mut Buffer) -> Rect {
     blank(frame, style, buffer);
     let bar = "═".repeat(usize::from(frame.width.saturating_sub(2)));
     put(frame.x, frame.y, &format!("╔{bar}╗"), frame, style, buffer);

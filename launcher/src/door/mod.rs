@@ -4,6 +4,7 @@
 mod error;
 mod http;
 mod proof;
+mod transfer;
 
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub use error::DoorError;
 pub(crate) use error::{from_io, from_status};
 pub use http::Tls;
 pub(crate) use http::is_plain;
+pub(crate) use transfer::STALL;
+pub use transfer::{Answered, Range};
 
 use crate::credential::Record;
 

@@ -79,7 +79,7 @@ pub struct Attached {
 /// Asks for one range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Download {
-    /// The session.
+    /// The session; empty: the one that has an attachment or an output of this id.
     pub session: String,
     /// What of it.
     pub source: Source,

@@ -18,7 +18,7 @@ use porthole_door::{
     DOWNLOAD_RANGE, Download, HEADER_NAME, HEADER_TOTAL, HEADER_TYPE, HEADER_VERSION, Source,
 };
 use porthole_env::{Content, EnvError, ErrorKind};
-use porthole_protocol::{AttachmentId, RunId};
+use porthole_protocol::{AttachmentId, RunId, Who};
 
 use super::{
     attachment::{self, UNKNOWN_TYPE},
@@ -42,7 +42,10 @@ pub(super) async fn range(
 ) -> Result<Response<Body>, Failed> {
     let asked = Download::from_query(query.as_deref().unwrap_or_default())
         .map_err(|error| Failed::new(StatusCode::BAD_REQUEST, error.to_string(), ""))?;
-    let session = readable(&server, &caller.who, &asked.session)?;
+    let session = match asked.session.as_str() {
+        "" => owner_of(&server, &caller.who, &asked.source).ok_or_else(nothing)?,
+        session => readable(&server, &caller.who, session)?,
+    };
     if asked.bytes > DOWNLOAD_RANGE {
         return Err(Failed::new(
             StatusCode::BAD_REQUEST,
@@ -58,6 +61,19 @@ pub(super) async fn range(
         .await
         .map_err(refused)?;
     Ok(answer(&found, content))
+}
+
+/// Returns the session that has an attachment or an output of this id, among those that the caller may read.
+fn owner_of(server: &Server, who: &Who, source: &Source) -> Option<Session> {
+    if matches!(source, Source::File(_)) {
+        return None;
+    }
+    let sessions = std::fs::read_dir(server.data().join("sessions")).ok()?;
+    sessions.flatten().find_map(|entry| {
+        let session = readable(server, who, entry.file_name().to_str()?).ok()?;
+        let found = find(server, &session, source)?;
+        found.root.join(found.path).exists().then_some(session)
+    })
 }
 
 fn find(server: &Server, session: &Session, source: &Source) -> Option<Found> {

@@ -5,6 +5,7 @@ pub mod idle;
 pub mod key;
 pub mod start;
 pub mod stream;
+pub mod transfers;
 
 use std::time::{Duration, Instant};
 

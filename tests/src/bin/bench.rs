@@ -9,7 +9,7 @@ use porthole_tests::bench::{self, Row};
 /// Measures release builds beside references taken in the same run.
 #[derive(Parser)]
 struct Options {
-    /// One of start, key, stream, idle, filter; without it, all.
+    /// One of start, key, stream, idle, filter, transfers; without it, all.
     name: Option<String>,
     /// Also writes the rows as JSON.
     #[arg(long)]
@@ -38,9 +38,12 @@ fn main() -> anyhow::Result<()> {
     if wanted("filter") {
         rows.extend(bench::filter::measure());
     }
+    if wanted("transfers") {
+        rows.extend(bench::transfers::measure()?);
+    }
     anyhow::ensure!(
         !rows.is_empty(),
-        "there is no such measure; there are start, key, stream, idle, filter"
+        "there is no such measure; there are start, key, stream, idle, filter, transfers"
     );
     print!("{}", table(&rows));
     if let Some(path) = &options.json {

@@ -30,6 +30,7 @@ impl World {
             colors: ColorDepth::True,
             background: Background::Dark,
             unicode: true,
+            folder: "/home/ada".into(),
             desktop: true,
             preferences: crate::preferences::Preferences::default(),
             utc_offset_minutes: 0,
