@@ -87,7 +87,12 @@ impl Catalog {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
-        add_column(&connection, "sessions", "opened", "INTEGER NOT NULL DEFAULT 0")?;
+        add_column(
+            &connection,
+            "sessions",
+            "opened",
+            "INTEGER NOT NULL DEFAULT 0",
+        )?;
         access::prepare(&connection)?;
         Ok(Self(connection))
     }

@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     answer::{Failed, secure},
     door,
-    gate::{self, Refusal},
+    gate::{self, Peer, Refusal},
     server::Server,
 };
 
@@ -73,8 +73,9 @@ pub async fn serve(server: Arc<Server>, listener: TcpListener) {
             return;
         };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let connection = connection(server.clone(), routes.clone(), stream);
+            Ok((stream, peer)) => {
+                let peer = Peer(peer.ip());
+                let connection = connection(server.clone(), routes.clone(), stream, peer);
                 tokio::spawn(async move {
                     connection.await;
                     drop(seat);
@@ -89,9 +90,9 @@ pub async fn serve(server: Arc<Server>, listener: TcpListener) {
     }
 }
 
-async fn connection(server: Arc<Server>, routes: Router, stream: TcpStream) {
+async fn connection(server: Arc<Server>, routes: Router, stream: TcpStream, peer: Peer) {
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| answer(server.clone(), routes.clone(), request));
+    let service = service_fn(move |request| answer(server.clone(), routes.clone(), request, peer));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(HEAD_SECONDS))
@@ -109,6 +110,7 @@ async fn answer(
     server: Arc<Server>,
     routes: Router,
     mut request: Request<Incoming>,
+    peer: Peer,
 ) -> Result<Response<Body>, Infallible> {
     let place = gate::admit(
         request.method(),
@@ -119,6 +121,7 @@ async fn answer(
     let response = match place {
         Ok(place) => {
             request.extensions_mut().insert(place);
+            request.extensions_mut().insert(peer);
             route(routes, request).await
         }
         Err(refusal) => refused(refusal),

@@ -14,6 +14,7 @@ use crate::{
 pub struct Outlet {
     outbox: Mutex<Outbox>,
     bell: Notify,
+    cut: Notify,
 }
 
 impl Outlet {
@@ -32,6 +33,18 @@ impl Outlet {
     pub fn push(&self, lane: Lane, out: Out) {
         locked(&self.outbox).push(lane, out);
         self.bell.notify_one();
+    }
+
+    /// Nothing more comes but this last word; what waits is dropped.
+    pub fn cut_off(&self, last: Out) {
+        locked(&self.outbox).cut_off(last);
+        self.bell.notify_one();
+        self.cut.notify_one();
+    }
+
+    /// Returns once this way out was cut off: its reader may be slow, and gets no more than a moment.
+    pub async fn until_cut_off(&self) {
+        self.cut.notified().await;
     }
 
     /// Nothing more comes; what waits is still sent.

@@ -5,7 +5,7 @@ use porthole_protocol::{AccessId, GuestMode, RequestId, SessionId};
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::{Catalog, get_millis, millis, parsed};
-use crate::token::TokenHash;
+use crate::{pass::Pass, token::TokenHash};
 
 /// A device of the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,8 @@ const SCHEMA: &str = "
     ) STRICT;
     CREATE INDEX IF NOT EXISTS grants_of_share ON grants (share);
 ";
-const SHARE: &str = "s.id, s.session, s.name, s.mode, s.may_approve, s.once, s.used, s.created_ms, s.expires_ms";
+const SHARE: &str =
+    "s.id, s.session, s.name, s.mode, s.may_approve, s.once, s.used, s.created_ms, s.expires_ms";
 const SHARE_COLUMNS: usize = 9;
 const DEVICE: &str = "id, name, created_ms, used_ms, origin";
 
@@ -375,6 +376,24 @@ impl Catalog {
         Ok(touched > 0)
     }
 
+    /// Returns whether someone still may.
+    ///
+    /// # Errors
+    /// Where the file fails.
+    pub fn admits(&self, pass: &Pass, now_ms: u64) -> rusqlite::Result<bool> {
+        match pass {
+            Pass::Command => Ok(true),
+            Pass::Device(device) => self
+                .0
+                .prepare_cached("SELECT 1 FROM devices WHERE id = ?1")?
+                .exists([device.as_str()]),
+            Pass::Guest { grant, .. } => self
+                .0
+                .prepare_cached("SELECT 1 FROM grants g JOIN shares s ON s.id = g.share WHERE g.id = ?1 AND s.expires_ms > ?2")?
+                .exists(params![grant.as_str(), millis(now_ms)]),
+        }
+    }
+
     /// Returns every share link that has not ended, the newest first.
     ///
     /// # Errors
@@ -429,7 +448,9 @@ impl Catalog {
         let transaction = self
             .0
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let of = format!("DELETE FROM grants WHERE share IN (SELECT id FROM shares WHERE {column} = ?1)");
+        let of = format!(
+            "DELETE FROM grants WHERE share IN (SELECT id FROM shares WHERE {column} = ?1)"
+        );
         transaction.execute(&of, [value])?;
         let sql = format!("DELETE FROM shares WHERE {column} = ?1");
         let removed = transaction.execute(&sql, [value])?;

@@ -281,12 +281,12 @@ fn model(text: &str) -> Result<ModelRef, Failure> {
     })
 }
 
-fn session(text: &str) -> Result<SessionId, Failure> {
+pub(super) fn session(text: &str) -> Result<SessionId, Failure> {
     SessionId::parse(text)
         .map_err(|_| Failure::new("that is no session id").hint("`portholed sessions` lists them"))
 }
 
-fn request() -> Result<RequestId, Failure> {
+pub(super) fn request() -> Result<RequestId, Failure> {
     RequestId::parse(&random_id::<20>()).map_err(|_| strange())
 }
 

@@ -130,7 +130,10 @@ fn a_cookie_of_another_link_is_no_way_around_a_link_for_one() {
         come(&mut catalog, 1, 32, Some(30), 12),
         Err(RedeemError::Used)
     ));
-    assert!(come(&mut catalog, 1, 33, Some(31), 12).is_ok(), "its holder");
+    assert!(
+        come(&mut catalog, 1, 33, Some(31), 12).is_ok(),
+        "its holder"
+    );
 }
 
 #[test]
@@ -144,7 +147,10 @@ fn the_end_of_a_link_is_the_end_of_its_guests() {
     }
     assert!(catalog.remove_grant(&id("g-41")).expect("writes"));
     assert_eq!(catalog.grant_of(&[41; 32], 12).expect("reads"), None);
-    assert!(come(&mut catalog, 1, 50, None, 12).is_ok(), "the link stays");
+    assert!(
+        come(&mut catalog, 1, 50, None, 12).is_ok(),
+        "the link stays"
+    );
     assert!(catalog.remove_share(&id("s-2")).expect("writes"));
     assert!(!catalog.remove_share(&id("s-2")).expect("writes"));
     assert_eq!(catalog.grant_of(&[42; 32], 12).expect("reads"), None);
