@@ -41,6 +41,8 @@ pub struct Switchboard {
     workers: Workers,
     machine: String,
     present: presence::Due,
+    /// The home directory of whoever the server runs as, to show paths shorter.
+    home_dir: String,
     down: bool,
 }
 
@@ -66,8 +68,16 @@ impl Switchboard {
             workers: Workers::default(),
             machine,
             present: presence::Due::default(),
+            home_dir: String::new(),
             down: false,
         }
+    }
+
+    /// Returns it with a home directory to tell clients of.
+    #[must_use]
+    pub fn at_home(mut self, dir: String) -> Self {
+        self.home_dir = dir;
+        self
     }
 
     /// Returns the home list.
@@ -169,6 +179,7 @@ impl Switchboard {
             server: env!("CARGO_PKG_VERSION").to_owned(),
             machine: self.machine.clone(),
             who: who.clone(),
+            home: self.home_dir.clone(),
         };
         self.seats.open(connection, who, pass);
         send(connection, Lane::Must, &hello, out);
@@ -478,7 +489,8 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::OpenChild { .. }
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
-        | Call::Move { .. } => false,
+        | Call::Move { .. }
+        | Call::FilesFind { .. } => false,
     }
 }
 
