@@ -313,6 +313,7 @@ mod tests {
         conversation.fork          owner full+approve full
         conversation.archive       owner
         conversation.move          owner
+        files.find                 owner full+approve full
         share.create               owner
         share.list                 owner
         share.revoke               owner

@@ -192,6 +192,11 @@ impl Server {
         self.access.subscribe()
     }
 
+    /// Returns how many links are open: those whose access ended count until their socket is closed.
+    pub fn open_links(&self) -> usize {
+        locked(&self.outlets).len()
+    }
+
     /// Returns the ids of devices and guests that are connected.
     pub fn passes(&self) -> BTreeSet<AccessId> {
         locked(&self.board).passes()

@@ -1,10 +1,12 @@
 //! The whole server over real sockets, with workers that do as they are told: this program itself, started again.
 
+mod attacks;
 mod commands;
 mod door;
 mod fake_worker;
 mod life;
 mod link;
+mod share;
 mod world;
 
 #[test]

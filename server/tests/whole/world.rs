@@ -9,13 +9,15 @@ use std::{
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, ConversationId, RequestId, SendMode, ServerFrame, SessionId,
-    Topic, decode, encode, limits, replies,
+    Call, CallError, ClientFrame, ConversationId, GuestMode, RequestId, SendMode, ServerFrame,
+    SessionId, Topic, decode, encode, limits, replies,
 };
 use portholed::{
+    access::NewShare,
     bundle::BundleSource,
     serve::{Config, Hangup, Running, ServeError},
     server::Server,
+    token::random_id,
     worker_process::WorkerProgram,
 };
 use serde::de::DeserializeOwned;
@@ -42,6 +44,37 @@ pub(crate) struct Answer {
     pub(crate) head: String,
     pub(crate) body: String,
 }
+
+impl Answer {
+    /// Returns the line of a request that brings the cookie back.
+    pub(crate) fn cookie(&self) -> String {
+        let lines = &mut self.head.lines();
+        let cookie = lines.find_map(|line| line.strip_prefix("set-cookie: "));
+        let cookie = cookie.and_then(|cookie| cookie.split(';').next());
+        format!("cookie: {}\r\n", cookie.expect("a cookie"))
+    }
+}
+
+/// What a share link is to be.
+#[derive(Clone, Copy)]
+pub(crate) struct Wishes {
+    pub(crate) mode: GuestMode,
+    pub(crate) may_approve: bool,
+    pub(crate) once: bool,
+    pub(crate) seconds: Option<u64>,
+}
+
+pub(crate) const VIEW: Wishes = Wishes {
+    mode: GuestMode::View,
+    may_approve: false,
+    once: false,
+    seconds: None,
+};
+
+pub(crate) const FULL: Wishes = Wishes {
+    mode: GuestMode::Full,
+    ..VIEW
+};
 
 pub(crate) type Socket = WebSocketStream<TcpStream>;
 
@@ -103,19 +136,50 @@ impl World {
         let body = format!(r#"{{"token":"{}","name":"test"}}"#, self.token());
         let answer = self.post("/door/redeem", "", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        let cookie = answer
-            .head
-            .lines()
-            .find_map(|line| line.strip_prefix("set-cookie: "));
-        let cookie = cookie
-            .expect("a cookie")
-            .split(';')
-            .next()
-            .expect("a value");
-        format!("cookie: {cookie}\r\n")
+        answer.cookie()
+    }
+
+    /// Makes a share link as the owner's commands do, which no limit on redeeming hinders.
+    pub(crate) async fn share(&self, session: &SessionId, wishes: Wishes) -> replies::Shared {
+        let new = NewShare {
+            session: session.clone(),
+            request: RequestId::parse(&random_id::<12>()).expect("an id"),
+            mode: wishes.mode,
+            may_approve: wishes.may_approve,
+            once: wishes.once,
+            name: "the team".to_owned(),
+            seconds: wishes.seconds,
+        };
+        self.server.share(new).expect("made")
+    }
+
+    /// Redeems a share link, with a cookie or without.
+    pub(crate) async fn join(&self, shared: &replies::Shared, name: &str, cookie: &str) -> Answer {
+        let token = porthole_door::Link::parse(&shared.link)
+            .expect("a link")
+            .token;
+        let body = serde_json::json!({ "token": token, "name": name }).to_string();
+        self.post("/door/redeem", cookie, &body).await
+    }
+
+    /// Redeems a share link; returns the cookie header's line.
+    pub(crate) async fn guest(&self, shared: &replies::Shared, name: &str) -> String {
+        let answer = self.join(shared, name, "").await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.cookie()
     }
 
     pub(crate) async fn link(&self, cookie: &str) -> Client {
+        let mut client = self.link_raw(cookie).await;
+        let hello = client
+            .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
+            .await;
+        assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
+        client
+    }
+
+    /// Opens a link without reading from it.
+    pub(crate) async fn link_raw(&self, cookie: &str) -> Client {
         let stream = TcpStream::connect(self.address).await.expect("connects");
         let cookie = cookie.trim().trim_start_matches("cookie: ");
         let request = tokio_tungstenite::tungstenite::http::Request::builder()
@@ -130,12 +194,7 @@ impl World {
             .body(())
             .expect("a request");
         let (socket, _) = client_async(request, stream).await.expect("upgrades");
-        let mut client = Client { socket, next: 1 };
-        let hello = client
-            .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
-            .await;
-        assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
-        client
+        Client { socket, next: 1 }
     }
 
     pub(crate) async fn owner(&self) -> Client {
