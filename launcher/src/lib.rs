@@ -21,6 +21,7 @@ pub mod permit;
 pub mod driver;
 pub mod errand;
 pub mod signals;
+pub mod stage;
 
 // The server.
 pub mod credential;

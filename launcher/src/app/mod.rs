@@ -7,6 +7,7 @@ mod dialog;
 mod keys;
 mod page;
 mod random;
+mod successor;
 mod trust;
 mod ui;
 mod view;
@@ -112,13 +113,15 @@ pub enum Alarm {
     Feedback,
     /// The next attempt to connect.
     Reconnect,
-    /// A snapshot was waited for long enough.
+    /// A step of a replacement was waited for long enough.
     Snapshot,
+    /// The visitor may have come to rest.
+    Rest,
 }
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 }
 
 /// What the shell around the core does.
@@ -141,6 +144,19 @@ pub enum Effect {
         /// Its first message; the seed is filled in by whoever has randomness.
         start: Box<Start>,
     },
+    /// Start a UI behind the running one, in place of another that waits there.
+    StartNext {
+        /// Its number.
+        instance: u64,
+        /// Its bundle.
+        sha256: String,
+        /// Its first message.
+        start: Box<Start>,
+    },
+    /// The UI that waits has the place now; the one that had it ends.
+    Promote,
+    /// End the UI that waits.
+    DropNext,
     /// End the UI.
     StopUi,
     /// Connect under this epoch, ending an older connection.
@@ -302,6 +318,8 @@ impl App {
             Input::Alarm(alarm) => self.alarm(alarm, now),
             Input::Terminate(status) => self.quit(status, None),
         }
+        self.advance_successor(now);
+        self.watch_typing(now);
         self.pace(now);
         std::mem::take(&mut self.out)
     }
@@ -336,13 +354,13 @@ impl App {
             TerminalEvent::Mouse(mouse) => {
                 let inside = mouse.row < ui_size(self.size).rows;
                 if self.ui_has_focus() && inside {
-                    if mouse.kind == MouseKind::Release {
+                    if mouse.kind == MouseKind::Release && !self.holds_input() {
                         self.gesture.made(now);
                     }
-                    self.tell_ui(Event::Mouse(mouse));
+                    self.input_to_ui(Event::Mouse(mouse));
                 }
             }
-            TerminalEvent::Focus(focus) => self.tell_ui(Event::Focus(focus)),
+            TerminalEvent::Focus(focus) => self.input_to_ui(Event::Focus(focus)),
         }
     }
 
@@ -354,10 +372,10 @@ impl App {
         } else if self.page.is_some() {
             self.page_key(key, now);
         } else {
-            if press == Press::First {
+            if press == Press::First && !self.holds_input() {
                 self.gesture.made(now);
             }
-            self.tell_ui(Event::Key(key));
+            self.input_to_ui(Event::Key(key));
         }
     }
 
@@ -372,7 +390,7 @@ impl App {
                 self.dirty = true;
             }
             Some(_) => {}
-            None => self.tell_ui(Event::Paste(text)),
+            None => self.input_to_ui(Event::Paste(text)),
         }
     }
 
@@ -412,11 +430,15 @@ impl App {
                 self.dirty = true;
             }
             Alarm::Reconnect => self.connect(),
-            Alarm::Snapshot => self.finish_replacement(now),
+            Alarm::Snapshot => self.replacement_is_late(now),
+            Alarm::Rest => self.rest(now),
         }
     }
 
     fn posted(&mut self, instance: u64, request: Request, now: Instant) {
+        if self.ui.is_next(instance) {
+            return self.successor_posted(request, now);
+        }
         if !self.ui.is(instance) {
             return;
         }
@@ -465,6 +487,7 @@ impl App {
 
     fn tell_ui(&mut self, event: Event) {
         if self.ui.runs() {
+            self.ui.touch(&event);
             self.out.push(Effect::ToUi(event));
         }
     }
