@@ -14,6 +14,9 @@ pub mod key;
 pub mod sessions;
 pub mod token;
 
+pub mod diagnostics;
+pub mod redact;
+
 pub mod limiter;
 pub mod outbox;
 pub mod outlet;

@@ -15,6 +15,7 @@ use crate::{
     http::{self, ListenError},
     key::{KeyError, ServerKey},
     local::{self, Status},
+    redact::Redaction,
     server::{Parts, Server},
     switchboard::Input,
     worker_process::WorkerProgram,
@@ -36,6 +37,8 @@ pub struct Config {
     pub worker: WorkerProgram,
     /// What SIGHUP means.
     pub hangup: Hangup,
+    /// What is kept out of logs.
+    pub redaction: Redaction,
 }
 
 /// What SIGHUP means.
@@ -121,6 +124,7 @@ impl Running {
             bundle_source: config.bundle,
             bundle,
             worker: config.worker,
+            redaction: config.redaction,
             origin: config
                 .public_origin
                 .unwrap_or_else(|| format!("http://{address}")),
@@ -157,6 +161,7 @@ impl Running {
         let status = status_of(&self.server, self.address, &self.folder);
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
+        self.server.learn_secrets();
         tracing::info!("listening on http://{}", self.address);
         self.server.handle(Input::Start);
         loop {
@@ -189,6 +194,7 @@ impl Running {
 }
 
 fn reload(server: &Arc<Server>) {
+    server.learn_secrets();
     match server.reload_bundle() {
         Ok(()) => tracing::info!("read the bundle again"),
         Err(error) => tracing::error!("the bundle stays as it was: {error}"),

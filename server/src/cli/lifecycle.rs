@@ -19,6 +19,7 @@ use crate::{
     data::make_private,
     local::{Ask, Status, Tell},
     log,
+    redact::Redaction,
     serve::{Config, Hangup, Running, ServeError},
     worker_process::WorkerProgram,
 };
@@ -37,8 +38,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        let redaction = config.redaction.clone();
         let running = Running::open(config).await.map_err(failed)?;
-        log::begin(&folder)?;
+        log::begin(&folder, redaction)?;
         let mut stdout = std::io::stdout();
         // Whoever started it may have gone; it serves all the same.
         let _ = writeln!(stdout, "listening on http://{}", running.address())
@@ -154,6 +156,7 @@ fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
         public_origin,
         worker: WorkerProgram::this()?,
         hangup: hangup(),
+        redaction: Redaction::default(),
     })
 }
 

@@ -89,7 +89,9 @@ enum Command {
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
     /// Print the server's log.
-    #[command(after_help = "Example:\n  portholed logs --follow --source worker_process")]
+    #[command(
+        after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
+    )]
     Logs(LogsArgs),
     /// Run one session; the server starts this with a socket as standard input.
     #[command(hide = true)]
@@ -125,6 +127,9 @@ enum DebugCommand {
         #[arg(long)]
         api: Api,
     },
+    /// Print what a log would keep of the text on standard input.
+    #[command(after_help = "Example:\n  portholed debug redact < build.log")]
+    Redact(DataArgs),
 }
 
 /// The kinds of model streams.
@@ -224,7 +229,7 @@ enum YesNo {
 
 #[derive(Args)]
 struct LogsArgs {
-    /// Only lines from this part of the server.
+    /// Only what this part of the server, or this session's worker, had to say.
     #[arg(long, value_name = "S")]
     source: Option<String>,
     /// Go on as the log grows.
@@ -277,6 +282,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),
         Command::Debug(DebugCommand::ModelStream { api }) => inner::model_stream(api),
+        Command::Debug(DebugCommand::Redact(data)) => inner::redact(&data),
     }
 }
 

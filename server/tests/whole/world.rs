@@ -182,6 +182,7 @@ pub(crate) fn config(home: &Path) -> Config {
             start_bound: SOON,
         },
         hangup: Hangup::Reload,
+        redaction: portholed::redact::Redaction::default(),
     }
 }
 

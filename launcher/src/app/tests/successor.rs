@@ -1,6 +1,9 @@
 //! How one UI replaces another, and what a crash may cost: inputs in, effects out.
 
-use super::*;
+use porthole_bridge::{Action, KeyCode, Outcome, Start};
+
+use super::world::*;
+use crate::app::*;
 
 impl World {
     /// Returns the number and the first message of a UI that was started behind.
