@@ -9,7 +9,6 @@ pub mod launch;
 pub mod prompt;
 pub mod servers;
 pub mod sign_out;
-mod walls;
 
 // The decisions.
 pub mod app;
