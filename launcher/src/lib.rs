@@ -6,6 +6,7 @@ pub mod argv;
 pub mod cli;
 pub mod doctor;
 pub mod launch;
+pub mod privacy;
 pub mod prompt;
 pub mod servers;
 pub mod sign_out;
