@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_bridge::{Event, Outcome, Role, Start};
+use porthole_bridge::{Event, Outcome, Place, Role, Start};
 use porthole_door::Redeemer;
 
 use super::{Alarm, App, Effect, Page, connection::Standing, successor::Successor, ui_size};
@@ -35,8 +35,8 @@ pub(super) struct Ui {
     /// The UI was handed something worth saving.
     touched: bool,
     unsaved: Option<Unsaved>,
-    /// What came back from the editor after the UI that asked had ended.
-    pub(super) edited: Option<String>,
+    /// What came back from the editor after the UI that asked had ended or gone elsewhere, and where it belongs.
+    pub(super) edited: Option<(Option<Place>, String)>,
     pub(super) failures: u32,
 }
 
@@ -146,9 +146,7 @@ impl App {
     pub(super) fn welcome(&mut self) {
         self.dirty = true;
         self.feed_new_ui();
-        if let Some(text) = self.ui.edited.take() {
-            self.tell_ui(Event::Paste(text));
-        }
+        self.paste_edited();
     }
 
     pub(super) fn start(&self) -> Start {

@@ -167,8 +167,8 @@ mod system {
                 &[libc::EPERM],
             ),
         ]);
-        let copies = (0..64).map(|_| error_of(libc::SYS_dup, [1, 0, 0, 0, 0, 0]));
-        tried.push(("open many descriptors", copies.last() == Some(libc::EMFILE)));
+        let full = (0..64).any(|_| error_of(libc::SYS_dup, [1, 0, 0, 0, 0, 0]) == libc::EMFILE);
+        tried.push(("open many descriptors", full));
         super::walls::close_all_but_pipes();
         tried
     }
