@@ -49,7 +49,7 @@ pub fn guarded(
     route: Route,
     handlers: MethodRouter<Arc<Server>>,
 ) -> MethodRouter<Arc<Server>> {
-    handlers.layer(middleware::from_fn_with_state(
+    handlers.route_layer(middleware::from_fn_with_state(
         (server.clone(), route),
         guard,
     ))
@@ -70,8 +70,14 @@ async fn guard(
     };
     match permit(Act::Route(route), Asker::Admitted(&caller.who.role)) {
         Access::Yes => {
+            let pass = caller.pass.clone();
             request.extensions_mut().insert(caller);
-            next.run(request).await
+            // What takes long, as an upload does, ends with the access.
+            tokio::select! {
+                biased;
+                response = next.run(request) => response,
+                () = server.until_ended(&pass) => Failed::not_admitted().into_response(),
+            }
         }
         Access::No | Access::Unknown => not_theirs().into_response(),
     }

@@ -8,7 +8,7 @@ use axum::{
     extract::{Extension, Path, Request, State},
     http::{HeaderValue, Response, StatusCode, header},
     response::{Html, IntoResponse as _},
-    routing::{MethodRouter, get, post},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use porthole_door::{
@@ -28,6 +28,7 @@ use crate::{
     permit::Route,
     server::{Server, now_ms},
     token::{Token, random},
+    transfer::{download, upload},
 };
 
 /// Largest body of a door request.
@@ -43,12 +44,7 @@ const PAGE: &str = include_str!("page.html");
 pub fn routes(server: Arc<Server>) -> Router {
     let mut router = Router::new();
     for route in Route::ALL {
-        let path = match route.path() {
-            "/" => "/".to_owned(),
-            prefix if prefix.ends_with('/') => format!("{prefix}{{last}}"),
-            path => path.to_owned(),
-        };
-        router = router.route(&path, guarded(&server, *route, handler(*route)));
+        router = router.route(&route.path(), guarded(&server, *route, handler(*route)));
     }
     router
         .fallback(nothing_here)
@@ -67,6 +63,12 @@ fn handler(route: Route) -> MethodRouter<Arc<Server>> {
         Route::Bundle => get(wasm),
         Route::SignOut => post(sign_out),
         Route::Link => get(link::upgrade),
+        Route::UploadOpen => post(upload::open),
+        Route::UploadState => get(upload::state),
+        Route::UploadChunk => put(upload::chunk),
+        Route::UploadFinish => post(upload::finish),
+        Route::UploadDiscard => delete(upload::discard),
+        Route::Download => get(download::range),
     }
 }
 
@@ -226,7 +228,7 @@ async fn sign_out(
 }
 
 /// A form of another site cannot send this type, so that it alone already refuses one.
-async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Failed> {
+pub(crate) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Failed> {
     let is_json = request
         .headers()
         .get(header::CONTENT_TYPE)

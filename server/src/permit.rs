@@ -2,8 +2,8 @@
 //! whether the session exists is not.
 
 use porthole_door::{
-    PATH_ADMITTED, PATH_BUNDLE, PATH_HEALTH, PATH_LINK, PATH_MANIFEST, PATH_PROVE, PATH_REDEEM,
-    PATH_SIGN_OUT,
+    PATH_ADMITTED, PATH_BUNDLE, PATH_DOWNLOAD, PATH_HEALTH, PATH_LINK, PATH_MANIFEST, PATH_PROVE,
+    PATH_REDEEM, PATH_SIGN_OUT, PATH_UPLOAD,
 };
 use porthole_protocol::{Call, GuestMode, Method, Role, SessionId, Topic};
 
@@ -45,7 +45,7 @@ pub enum Act {
 }
 
 macro_rules! routes {
-    ($($(#[$doc:meta])* $name:ident = $method:literal $path:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $method:literal $path:literal;)*) => {
         /// A request over HTTP: the whole surface.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Route {
@@ -61,9 +61,9 @@ macro_rules! routes {
                 match self { $(Self::$name => $method,)* }
             }
 
-            /// Returns its path; the last part of one that ends with `/` differs.
-            pub fn path(self) -> &'static str {
-                match self { $(Self::$name => $path,)* }
+            /// Returns its path, as the router reads it: what is in braces differs.
+            pub fn path(self) -> String {
+                match self { $(Self::$name => format!($path),)* }
             }
         }
     };
@@ -73,21 +73,33 @@ routes! {
     /// The page that explains what a link is.
     Page = "GET" "/";
     /// Whether the server is up.
-    Health = "GET" PATH_HEALTH;
+    Health = "GET" "{PATH_HEALTH}";
     /// The server proves its key.
-    Prove = "POST" PATH_PROVE;
+    Prove = "POST" "{PATH_PROVE}";
     /// A link becomes a cookie.
-    Redeem = "POST" PATH_REDEEM;
+    Redeem = "POST" "{PATH_REDEEM}";
     /// Who the cookie admits.
-    Admitted = "GET" PATH_ADMITTED;
+    Admitted = "GET" "{PATH_ADMITTED}";
     /// The manifest of the UI.
-    Manifest = "GET" PATH_MANIFEST;
+    Manifest = "GET" "{PATH_MANIFEST}";
     /// The UI.
-    Bundle = "GET" PATH_BUNDLE;
+    Bundle = "GET" "{PATH_BUNDLE}{{sha256}}";
     /// The cookie's access ends.
-    SignOut = "POST" PATH_SIGN_OUT;
+    SignOut = "POST" "{PATH_SIGN_OUT}";
     /// The link.
-    Link = "GET" PATH_LINK;
+    Link = "GET" "{PATH_LINK}";
+    /// An upload begins.
+    UploadOpen = "POST" "{PATH_UPLOAD}";
+    /// How far an upload is.
+    UploadState = "GET" "{PATH_UPLOAD}/{{upload}}";
+    /// A part of an upload.
+    UploadChunk = "PUT" "{PATH_UPLOAD}/{{upload}}/{{chunk}}";
+    /// An upload becomes an attachment.
+    UploadFinish = "POST" "{PATH_UPLOAD}/{{upload}}/finish";
+    /// An upload is taken back.
+    UploadDiscard = "DELETE" "{PATH_UPLOAD}/{{upload}}";
+    /// A range of a file.
+    Download = "GET" "{PATH_DOWNLOAD}";
 }
 
 /// Which askers an act is for.
@@ -113,9 +125,17 @@ const fn act(act: Act) -> For {
 const fn route_roles(route: Route) -> For {
     match route {
         Route::Page | Route::Health | Route::Prove | Route::Redeem => For::Everyone,
-        Route::Admitted | Route::Manifest | Route::Bundle | Route::SignOut | Route::Link => {
-            For::Readers
-        }
+        Route::Admitted
+        | Route::Manifest
+        | Route::Bundle
+        | Route::SignOut
+        | Route::Link
+        | Route::Download => For::Readers,
+        Route::UploadOpen
+        | Route::UploadState
+        | Route::UploadChunk
+        | Route::UploadFinish
+        | Route::UploadDiscard => For::Writers,
     }
 }
 
@@ -286,51 +306,57 @@ mod tests {
                 .filter(|(_, asker)| permit(act, *asker) == Access::Yes)
                 .map(|(name, _)| *name);
             let may: Vec<_> = may.collect();
-            table.push_str(&format!("{:26} {}\n", name(act), may.join(" ")));
+            table.push_str(&format!("{:36} {}\n", name(act), may.join(" ")));
         }
         insta::assert_snapshot!(table, @r"
-        session.create             owner
-        session.rename             owner
-        session.pin                owner
-        session.archive            owner
-        session.restore            owner
-        session.retry              owner
-        session.read               owner
-        conversation.submit        owner full+approve full
-        conversation.withdraw      owner full+approve full
-        conversation.stop          owner full+approve full
-        conversation.answer        owner full+approve view+approve
-        conversation.configure     owner
-        conversation.shell         owner full+approve full
-        conversation.history       owner full+approve full view+approve view
-        output.read                owner full+approve full view+approve view
-        models.list                owner
-        conversation.reset         owner full+approve full
-        conversation.compact       owner full+approve full
-        conversation.retry         owner full+approve full
-        conversation.exclude       owner full+approve full
-        conversation.open          owner full+approve full
-        conversation.fork          owner full+approve full
-        conversation.archive       owner
-        conversation.move          owner
-        files.find                 owner full+approve full
-        share.create               owner
-        share.list                 owner
-        share.revoke               owner
-        device.list                owner
-        device.sign_out            owner
-        watch sessions             owner full+approve full view+approve view
-        watch conversation         owner full+approve full view+approve view
-        worker's report            worker
-        GET /                      owner full+approve full view+approve view worker nobody
-        GET /health                owner full+approve full view+approve view worker nobody
-        POST /door/prove           owner full+approve full view+approve view worker nobody
-        POST /door/redeem          owner full+approve full view+approve view worker nobody
-        GET /door/admitted         owner full+approve full view+approve view
-        GET /door/ui/manifest      owner full+approve full view+approve view
-        GET /door/ui/bundle/       owner full+approve full view+approve view
-        POST /door/sign-out        owner full+approve full view+approve view
-        GET /link                  owner full+approve full view+approve view
+        session.create                       owner
+        session.rename                       owner
+        session.pin                          owner
+        session.archive                      owner
+        session.restore                      owner
+        session.retry                        owner
+        session.read                         owner
+        conversation.submit                  owner full+approve full
+        conversation.withdraw                owner full+approve full
+        conversation.stop                    owner full+approve full
+        conversation.answer                  owner full+approve view+approve
+        conversation.configure               owner
+        conversation.shell                   owner full+approve full
+        conversation.history                 owner full+approve full view+approve view
+        output.read                          owner full+approve full view+approve view
+        models.list                          owner
+        conversation.reset                   owner full+approve full
+        conversation.compact                 owner full+approve full
+        conversation.retry                   owner full+approve full
+        conversation.exclude                 owner full+approve full
+        conversation.open                    owner full+approve full
+        conversation.fork                    owner full+approve full
+        conversation.archive                 owner
+        conversation.move                    owner
+        files.find                           owner full+approve full
+        share.create                         owner
+        share.list                           owner
+        share.revoke                         owner
+        device.list                          owner
+        device.sign_out                      owner
+        watch sessions                       owner full+approve full view+approve view
+        watch conversation                   owner full+approve full view+approve view
+        worker's report                      worker
+        GET /                                owner full+approve full view+approve view worker nobody
+        GET /health                          owner full+approve full view+approve view worker nobody
+        POST /door/prove                     owner full+approve full view+approve view worker nobody
+        POST /door/redeem                    owner full+approve full view+approve view worker nobody
+        GET /door/admitted                   owner full+approve full view+approve view
+        GET /door/ui/manifest                owner full+approve full view+approve view
+        GET /door/ui/bundle/{sha256}         owner full+approve full view+approve view
+        POST /door/sign-out                  owner full+approve full view+approve view
+        GET /link                            owner full+approve full view+approve view
+        POST /door/upload                    owner full+approve full
+        GET /door/upload/{upload}            owner full+approve full
+        PUT /door/upload/{upload}/{chunk}    owner full+approve full
+        POST /door/upload/{upload}/finish    owner full+approve full
+        DELETE /door/upload/{upload}         owner full+approve full
+        GET /door/download                   owner full+approve full view+approve view
         ");
     }
 

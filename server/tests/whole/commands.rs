@@ -415,3 +415,89 @@ async fn every_command_shows_an_example() {
         assert!(text(&output.stdout).contains("Example:"), "{command:?}");
     }
 }
+
+#[tokio::test]
+async fn output_that_cannot_be_written_is_a_failure() {
+    let world = World::new().await;
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a device that is always full");
+    let output = Command::new(env!("CARGO_BIN_EXE_portholed"))
+        .args(["status", "--json", "--data"])
+        .arg(world.data())
+        .stdout(full)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts")
+        .wait_with_output()
+        .await
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot write the output"));
+}
+
+#[tokio::test]
+async fn a_share_link_is_told_in_words_listed_with_its_guests_and_revoked() {
+    let world = World::new().await;
+    let data = world.data();
+    let session = ok(&data, &["new", "/"]).await;
+    let share = [
+        "link",
+        "share",
+        "--session",
+        session.trim(),
+        "--mode",
+        "full",
+    ];
+    let wishes = ["--name", "the team", "--expires", "2d", "--may-approve"];
+    let output = run(&data, &[&share[..], &wishes[..]].concat()).await;
+    let (link, told) = (text(&output.stdout), text(&output.stderr));
+    let token = porthole_door::Link::parse(&link).expect("a link").token;
+    for words in [
+        "a shell on your machine",
+        "answer in your place",
+        "ends in 2 days",
+        "only this machine",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert!(!told.contains(&token), "the secret is in the output alone");
+    let body = serde_json::json!({ "token": token, "name": "Mi\u{1b}ra" });
+    let answer = world.post("/door/redeem", "", &body.to_string()).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let listed = ok(&data, &["links"]).await;
+    for part in [
+        "\"the team\"",
+        "full, may approve",
+        "Mi<001B>ra (unverified)",
+        "last here 0 seconds ago",
+    ] {
+        assert!(listed.contains(part), "{listed}");
+    }
+    assert!(!listed.contains(&token), "shown once");
+    let rows: serde_json::Value =
+        serde_json::from_str(&ok(&data, &["links", "--json"]).await).expect("JSON");
+    let id = rows[0]["id"].as_str().expect("an id");
+    assert_eq!(rows[0]["guests"][0]["here"], false);
+    ok(&data, &["revoke", id]).await;
+    assert_eq!(
+        world.get("/door/admitted", &answer.cookie()).await.status,
+        401
+    );
+    let again = fails(&data, &["revoke", id]).await;
+    assert!(
+        again.contains("hint: `portholed links` lists them"),
+        "{again}"
+    );
+    let wrong = [&share[..], &["--expires", "soon"]].concat();
+    assert!(
+        fails(&data, &wrong)
+            .await
+            .contains("hint: write it as `30m`")
+    );
+    let missing = ["link", "share", "--session", "nope", "--mode", "view"];
+    let output = run(&data, &missing).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("error: there is no such session"));
+}

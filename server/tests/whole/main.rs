@@ -7,6 +7,7 @@ mod fake_worker;
 mod life;
 mod link;
 mod share;
+mod transfer;
 mod world;
 
 #[test]
