@@ -42,7 +42,7 @@ struct Report {
 /// Where the folders cannot be found or nothing can be printed.
 pub fn run(json: bool) -> Result<u8, Failure> {
     let folders =
-        Folders::from_env(var).map_err(|error| Failure::new(error.to_string(), "set `HOME`"))?;
+        Folders::of_visitor()?;
     let mut findings = vec![terminal(), color(), clipboard_way()];
     findings.extend(walls(&folders));
     findings.push(preferences(&folders));
