@@ -1,6 +1,8 @@
 //! The shell around the core: waits for whatever comes next, hands it over, does what is asked.
 //! It decides nothing; every effect is one arm.
 
+mod local;
+
 use std::{
     ops::ControlFlow,
     sync::Arc,
@@ -14,16 +16,13 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
     app::{Alarm, App, Asked, DoorInput, Effect, Farewell, Input, LocalDone, Trouble},
-    clipboard::{self, Copied},
     credential::{Record, Store},
     door::{Door, Tls},
     draw::Painter,
-    editor,
     errand::{self, Errands},
     failure::Failure,
     folders::Folders,
     link::{self, Connection, LinkEvent},
-    opener,
     sandbox::{self, Sandbox, SandboxEvent},
     signals::{ProcessSignal, Signals},
     surroundings::{Surroundings, var},
@@ -404,86 +403,6 @@ impl Driver {
             link: self.to_loop.link.clone(),
             done: self.to_loop.done.clone(),
         }
-    }
-
-    fn copy(&mut self, asked: Asked, text: String) {
-        let (ways, done) = (clipboard::ways(self.here), self.to_loop.done.clone());
-        tokio::task::spawn_blocking(move || {
-            let local = |outcome| Input::Local(LocalDone { asked, outcome });
-            let brought = match clipboard::copy(&text, &ways) {
-                Copied::Ended(outcome) => Done::Input(local(outcome)),
-                Copied::Write(bytes, outcome) => Done::Write(bytes, local(outcome)),
-            };
-            // The loop is gone only when the launcher leaves.
-            let _ = done.blocking_send(brought);
-        });
-    }
-
-    fn open(&mut self, asked: Asked, url: String) {
-        let (here, done) = (self.here, self.to_loop.done.clone());
-        tokio::task::spawn_blocking(move || {
-            let brought = match opener::open(&url, here) {
-                Ok(outcome) => Done::Input(Input::Local(LocalDone { asked, outcome })),
-                // No desktop: the address goes where it can be pasted from.
-                Err(opener::NoDesktop) => no_desktop(asked, &url, here),
-            };
-            let _ = done.blocking_send(brought);
-        });
-    }
-
-    fn edit(&mut self, asked: Asked, text: String) {
-        self.away = true;
-        self.reader.stand_aside();
-        terminal::leave();
-        let done = self.to_loop.done.clone();
-        errand::spawn(async move {
-            let command = editor::command(var("VISUAL"), var("EDITOR"));
-            let outcome = editor::edit(&text, &command).await;
-            let _ = done.send(Done::Edited(asked, outcome)).await;
-        });
-    }
-
-    fn come_back(&mut self) {
-        // A terminal that cannot be had back shows in the next write.
-        let _ = terminal::enter(self.keys);
-        self.reader.resume();
-        self.away = false;
-    }
-
-    /// Stops because somebody outside asked for it.
-    async fn suspend(&mut self) -> Flow {
-        if self.away {
-            crate::signals::stop_self();
-            return ControlFlow::Continue(());
-        }
-        self.reader.stand_aside();
-        terminal::leave();
-        crate::signals::stop_self();
-        self.stopped = true;
-        self.come_back();
-        self.handle(Input::Back(terminal::size())).await
-    }
-
-    /// Stops with everything in the foreground, as the terminal's own key would have it.
-    fn suspend_all(&mut self) -> Flow {
-        self.reader.stand_aside();
-        terminal::leave();
-        crate::signals::stop_group();
-        self.stopped = true;
-        self.come_back();
-        ControlFlow::Continue(())
-    }
-}
-
-fn no_desktop(asked: Asked, url: &str, here: Surroundings) -> Done {
-    let said = |sent: &Outcome| match sent {
-        Outcome::Done(how) => Outcome::Done(format!("no browser here: the address was {how}")),
-        other => other.clone(),
-    };
-    let local = |outcome| Input::Local(LocalDone { asked, outcome });
-    match clipboard::copy(url, &clipboard::ways(here)) {
-        Copied::Ended(outcome) => Done::Input(local(said(&outcome))),
-        Copied::Write(bytes, outcome) => Done::Write(bytes, local(said(&outcome))),
     }
 }
 

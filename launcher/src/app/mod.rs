@@ -4,6 +4,8 @@
 mod actions;
 mod connection;
 mod dialog;
+mod effect;
+mod input;
 mod keys;
 mod page;
 mod random;
@@ -14,21 +16,20 @@ mod view;
 use std::time::{Duration, Instant};
 
 use porthole_bridge::{
-    Background, ColorDepth, Event, LinkState, MouseKind, Outcome, Place, Request, Size, Start,
-    limits,
+    Background, ColorDepth, Event, LinkState, MouseKind, Place, Request, Size, limits,
 };
 use porthole_door::Redeemer;
 use ratatui::{buffer::Buffer, layout::Position};
 
 use crate::{
-    door::DoorError,
     gesture::Gesture,
-    link::LinkEvent,
     screen::Screen,
     terminal::event::{Press, TerminalEvent, is_launcher_key},
 };
 use connection::Connection;
 use dialog::Dialog;
+pub use effect::{Asked, Effect, Farewell, Secret};
+pub use input::{Alarm, DoorInput, Input, LocalDone, Trouble};
 use page::Page;
 use random::Random;
 use ui::Ui;
@@ -38,160 +39,6 @@ use ui::Ui;
 const FRAME_GAP: Duration = Duration::from_micros(8_333);
 /// How long feedback stands on the trust line.
 const FEEDBACK: Duration = Duration::from_secs(4);
-
-/// Everything that can happen to the launcher.
-#[derive(Debug)]
-pub enum Input {
-    /// The visitor did something.
-    Terminal(TerminalEvent),
-    /// The terminal has this size now.
-    Resized(Size),
-    /// The terminal is ours again, with this size, after it was somebody else's.
-    Back(Size),
-    /// A UI posted a request.
-    Posted(u64, Request),
-    /// A UI ended; the sentence says why.
-    UiEnded(u64, String),
-    /// Something happened on the link.
-    Link(LinkEvent),
-    /// The door answered.
-    Door(DoorInput),
-    /// A local action ended.
-    Local(LocalDone),
-    /// A time that was asked for has come.
-    Alarm(Alarm),
-    /// The process is to end, with this status.
-    Terminate(u8),
-}
-
-/// What the door answered.
-#[derive(Debug)]
-pub enum DoorInput {
-    /// How far the bundle is, in words.
-    Progress(String),
-    /// The bundle that runs is the server's.
-    Unchanged,
-    /// A bundle of this hash can be started.
-    Prepared(String),
-    /// There is no bundle to start; what failed and what to do.
-    NotPrepared(Trouble),
-    /// A fresh link was redeemed.
-    Redeemed(Redeemer),
-    /// A fresh link was not; why.
-    RedeemFailed(String),
-    /// The credential is forgotten here and, where it could be told, there.
-    SignedOut,
-}
-
-/// What failed, and what to do next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// At the door.
-    Door(DoorError),
-    /// With the bundle, in a sentence.
-    Bundle(String),
-}
-
-/// How a local action ended.
-#[derive(Debug)]
-pub struct LocalDone {
-    /// The UI instance and its request; `None`: the launcher's own wish.
-    pub asked: Option<(u64, u64)>,
-    /// How it ended.
-    pub outcome: Outcome,
-}
-
-/// A time that can be asked for; each is asked for once at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alarm {
-    /// The next frame may be drawn.
-    Draw,
-    /// The UI wanted to be woken.
-    Wake,
-    /// Feedback leaves the trust line.
-    Feedback,
-    /// The next attempt to connect.
-    Reconnect,
-    /// A snapshot was waited for long enough.
-    Snapshot,
-}
-
-impl Alarm {
-    /// How many there are.
-    pub const COUNT: usize = 5;
-}
-
-/// What the shell around the core does.
-#[derive(Debug, PartialEq)]
-pub enum Effect {
-    /// Draw the view now.
-    Draw,
-    /// Clear the terminal before the next frame.
-    Forget,
-    /// Set or take back an alarm.
-    Alarm(Alarm, Option<Instant>),
-    /// Hand this to the UI.
-    ToUi(Event),
-    /// Start a UI from the artifact of this hash, in place of the running one.
-    StartUi {
-        /// Its number; what it posts comes back under it.
-        instance: u64,
-        /// Its bundle.
-        sha256: String,
-        /// Its first message; the seed is filled in by whoever has randomness.
-        start: Box<Start>,
-    },
-    /// End the UI.
-    StopUi,
-    /// Connect under this epoch, ending an older connection.
-    Connect(u64),
-    /// End the connection.
-    Disconnect,
-    /// Send this frame to the server.
-    SendLink(Vec<u8>),
-    /// See that the server's bundle can be started; the hash is of the one that runs.
-    Prepare(Option<String>),
-    /// Redeem this text as a link of the same server. A secret.
-    Redeem(Secret),
-    /// Forget the credential.
-    ForgetCredential,
-    /// Forget the credential and tell the server.
-    SignOut,
-    /// Put text into the clipboard.
-    Copy(Asked, String),
-    /// Open a URL.
-    Open(Asked, String),
-    /// Edit a text; the terminal is the editor's until it ends.
-    Edit(Asked, String),
-    /// Stop, as job control does.
-    Suspend,
-    /// Set the window's title.
-    Title(String),
-    /// End with this status, saying this on the shell's screen.
-    Quit(u8, Option<Farewell>),
-}
-
-/// What is said on the shell's screen after leaving.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Farewell {
-    /// What happened.
-    pub message: String,
-    /// What to do next; may be empty.
-    pub hint: String,
-}
-
-/// Who asked for a local action: the UI instance and its request; `None`: the launcher's own menu.
-pub type Asked = Option<(u64, u64)>;
-
-/// A text that is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Secret")
-    }
-}
 
 /// What does not change while the launcher runs.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ pub mod colors;
 pub mod decoder;
 pub mod event;
 pub mod input;
+mod sequence;
 
 use std::{
     fs::File,

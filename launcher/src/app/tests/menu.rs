@@ -1,0 +1,45 @@
+//! The launcher's own key and its menu.
+
+use porthole_bridge::KeyCode;
+
+use super::world::*;
+use crate::app::*;
+
+#[test]
+fn the_launchers_key_works_whatever_the_ui_does() {
+    let mut world = World::new();
+    world.control(']');
+    assert!(
+        world
+            .effects
+            .iter()
+            .all(|effect| !matches!(effect, Effect::ToUi(_)))
+    );
+    assert!(world.screen().contains("reload the UI"));
+    world.key(KeyCode::Char('q'));
+    assert!(world.did(&Effect::Quit(0, None)));
+}
+
+#[test]
+fn signing_out_from_the_menu_asks_first() {
+    let mut world = World::new();
+    world.control(']').key(KeyCode::Char('s'));
+    assert!(
+        world
+            .screen()
+            .contains("Sign out of http://127.0.0.1:7420?")
+    );
+    world.wait(600).control('y');
+    assert!(world.did(&Effect::SignOut));
+}
+
+#[test]
+fn a_line_of_the_menu_that_is_not_seen_does_not_act() {
+    for rows in 1..14 {
+        let mut world = World::sized(40, rows, Some(HASH.to_owned()));
+        world.control(']');
+        let seen = world.screen().contains("quit");
+        world.key(KeyCode::Char('q'));
+        assert_eq!(world.did(&Effect::Quit(0, None)), seen, "{rows} rows");
+    }
+}
