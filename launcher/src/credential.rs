@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use porthole_door::Redeemer;
+use porthole_door::{COOKIE_DEVICE_PORT, COOKIE_GUEST_PORT, Redeemer};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,23 @@ impl Record {
         }
     }
 
+    /// Returns the port that the origin names.
+    pub fn port(&self) -> Option<u16> {
+        url::Url::parse(&self.origin).ok()?.port_or_known_default()
+    }
+
+    /// Returns the same credential for the same server under another port of this machine: cookies there are named by port.
+    pub fn moved_to(&self, origin: &str) -> Self {
+        let mut moved = self.clone();
+        moved.origin = origin.to_owned();
+        for prefix in [COOKIE_DEVICE_PORT, COOKIE_GUEST_PORT] {
+            if let (true, Some(port)) = (self.cookie_name.starts_with(prefix), moved.port()) {
+                moved.cookie_name = format!("{prefix}{port}");
+            }
+        }
+        moved
+    }
+
     /// A hash, since an origin holds characters that file names should not.
     fn file_name(&self) -> String {
         let session = self.session().unwrap_or_default();
@@ -104,7 +121,9 @@ impl Known {
 
     /// Says what is wrong with records that cannot be used.
     pub fn warn(&self) {
-        self.troubles.iter().for_each(|trouble| crate::warn(trouble));
+        self.troubles
+            .iter()
+            .for_each(|trouble| crate::warn(trouble));
     }
 }
 
@@ -327,6 +346,14 @@ mod tests {
     }
 
     #[test]
+    fn a_credential_moves_to_another_local_port_with_its_cookies_name() {
+        let moved =
+            record("http://127.0.0.1:1", "o", Redeemer::Owner).moved_to("http://127.0.0.1:22");
+        assert_eq!(moved.cookie(), "porthole-device-22=o");
+        assert_eq!(moved.port(), Some(22));
+    }
+
+    #[test]
     fn records_are_0600_and_a_wider_mode_is_repaired_on_reading() {
         let (_dir, store) = store();
         let kept = record("http://127.0.0.1:1", "o", Redeemer::Owner);
@@ -388,7 +415,9 @@ mod tests {
                 })
             })
             .collect();
-        writers.into_iter().for_each(|w| w.join().expect("no panic"));
+        writers
+            .into_iter()
+            .for_each(|w| w.join().expect("no panic"));
         let known = store.known().expect("reads");
         assert_eq!((known.records.len(), known.troubles.len()), (2, 0));
     }

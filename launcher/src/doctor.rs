@@ -41,8 +41,7 @@ struct Report {
 /// # Errors
 /// Where the folders cannot be found or nothing can be printed.
 pub fn run(json: bool) -> Result<u8, Failure> {
-    let folders =
-        Folders::of_visitor()?;
+    let folders = Folders::of_visitor()?;
     let mut findings = vec![terminal(), color(), clipboard_way()];
     findings.extend(walls(&folders));
     findings.push(preferences(&folders));

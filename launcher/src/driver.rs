@@ -22,7 +22,7 @@ use crate::{
     errand::{self, Errands},
     failure::Failure,
     folders::Folders,
-    link::{self, Connection, LinkEvent},
+    link::{self, Connection, Incoming, Route},
     sandbox::{self, Sandbox, SandboxEvent},
     signals::{ProcessSignal, Signals},
     surroundings::{Surroundings, var},
@@ -31,6 +31,8 @@ use crate::{
         event::TerminalEvent,
         input::{self, Reader},
     },
+    tunnel::Tunnel,
+    wake::Wake,
 };
 
 /// How soon a UI without room is looked at again.
@@ -50,6 +52,8 @@ pub struct Means {
     pub door: Door,
     /// TLS for its server.
     pub tls: Tls,
+    /// The ssh program that carries the connection, where one does.
+    pub tunnel: Option<Arc<Tunnel>>,
 }
 
 /// What an errand brought back.
@@ -84,15 +88,16 @@ struct Driver {
 
 /// Where the parts report to.
 struct Senders {
-    link: mpsc::Sender<LinkEvent>,
+    link: mpsc::Sender<Incoming>,
     done: mpsc::Sender<Done>,
 }
 
 struct Receivers {
     terminal: mpsc::Receiver<TerminalEvent>,
-    link: mpsc::Receiver<LinkEvent>,
+    link: mpsc::Receiver<Incoming>,
     done: mpsc::Receiver<Done>,
     signals: Signals,
+    wake: Wake,
 }
 
 /// What comes next.
@@ -170,6 +175,7 @@ impl Driver {
             link,
             done,
             signals,
+            wake: Wake::new(),
         };
         Ok((driver, receivers))
     }
@@ -191,7 +197,8 @@ impl Driver {
             event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
             Some(done) = from.done.recv() => Next::Done(done),
             input = ui_event(&mut self.ui) => Next::Input(input),
-            Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
+            Some(incoming) = from.link.recv(), if room => Next::Input(Input::Link(incoming.event)),
+            () = from.wake.next() => Next::Input(Input::Woke),
             () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
         }
@@ -278,6 +285,7 @@ impl Driver {
                 }
                 Effect::StopUi => self.ui = None,
                 Effect::Connect(epoch) => self.connect(epoch),
+                Effect::Probe => self.probe(),
                 Effect::Disconnect => self.connection = None,
                 Effect::SendLink(frame) => self.send_link(frame),
                 Effect::Prepare(running) => self.prepare(running),
@@ -361,13 +369,20 @@ impl Driver {
     }
 
     fn connect(&mut self, epoch: u64) {
-        self.connection = Some(Connection::start(
-            epoch,
-            self.means.door.clone(),
-            self.means.tls.clone(),
-            Arc::new(self.means.record.clone()),
-            self.to_loop.link.clone(),
-        ));
+        let route = Route {
+            door: self.means.door.clone(),
+            tls: self.means.tls.clone(),
+            record: Arc::new(self.means.record.clone()),
+            tunnel: self.means.tunnel.clone(),
+        };
+        let events = self.to_loop.link.clone();
+        self.connection = Some(Connection::start(epoch, route, events));
+    }
+
+    fn probe(&self) {
+        if let Some(connection) = &self.connection {
+            connection.probe();
+        }
     }
 
     fn send_link(&mut self, frame: Vec<u8>) {
@@ -433,6 +448,7 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Feedback,
         Alarm::Reconnect,
         Alarm::Snapshot,
+        Alarm::Countdown,
     ];
     let set = all
         .into_iter()

@@ -200,7 +200,10 @@ mod tests {
         let error = make_private(&ours).expect_err("a link");
         assert!(matches!(error, FolderError::Odd(_)));
         let said = Failure::from(error).to_string();
-        assert!(said.contains("is a link") && said.contains("hint: "), "{said}");
+        assert!(
+            said.contains("is a link") && said.contains("hint: "),
+            "{said}"
+        );
     }
 
     #[test]
@@ -225,11 +228,19 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let (fifo, link) = (dir.path().join("fifo"), dir.path().join("link"));
         let mode = Mode::RUSR | Mode::WUSR;
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).expect("made");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0)
+            .expect("made");
         std::os::unix::fs::symlink("/etc/passwd", &link).expect("linked");
         for odd in [fifo.as_path(), &link, dir.path()] {
-            assert!(matches!(open_private(odd), Err(FolderError::Odd(_))), "{odd:?}");
+            assert!(
+                matches!(open_private(odd), Err(FolderError::Odd(_))),
+                "{odd:?}"
+            );
         }
-        assert!(open_private(&dir.path().join("none")).expect("reads").is_none());
+        assert!(
+            open_private(&dir.path().join("none"))
+                .expect("reads")
+                .is_none()
+        );
     }
 }

@@ -26,6 +26,8 @@ pub enum Input {
     Local(LocalDone),
     /// A time that was asked for has come.
     Alarm(Alarm),
+    /// The computer was asleep, or its clock was set.
+    Woke,
     /// The process is to end, with this status.
     Terminate(u8),
 }
@@ -80,9 +82,11 @@ pub enum Alarm {
     Reconnect,
     /// A snapshot was waited for long enough.
     Snapshot,
+    /// A second less until the next attempt to connect.
+    Countdown,
 }
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 }

@@ -147,6 +147,7 @@ impl App {
             Input::Door(input) => self.door(input, now),
             Input::Local(done) => self.local_done(done, now),
             Input::Alarm(alarm) => self.alarm(alarm, now),
+            Input::Woke => self.woke(),
             Input::Terminate(status) => self.quit(status, None),
         }
         self.pace(now);
@@ -259,6 +260,7 @@ impl App {
                 self.dirty = true;
             }
             Alarm::Reconnect => self.connect(),
+            Alarm::Countdown => self.counted(now),
             Alarm::Snapshot => self.finish_replacement(now),
         }
     }
