@@ -25,6 +25,7 @@ use crate::{
     link::{self, Connection, Incoming, Route},
     sandbox::{self, Sandbox, SandboxEvent},
     signals::{ProcessSignal, Signals},
+    slumber::Slumber,
     surroundings::{Surroundings, var},
     terminal::{
         self, Keyboard,
@@ -83,6 +84,7 @@ struct Driver {
     connection: Option<Connection>,
     preparing: Option<JoinHandle<()>>,
     alarms: [Option<Instant>; Alarm::COUNT],
+    slumber: Slumber,
     to_loop: Senders,
 }
 
@@ -105,6 +107,8 @@ enum Next {
     Input(Input),
     Done(Done),
     Signal(ProcessSignal),
+    /// The computer may have been asleep.
+    Woke,
     Again,
 }
 
@@ -165,6 +169,7 @@ impl Driver {
             connection: None,
             preparing: None,
             alarms: [None; Alarm::COUNT],
+            slumber: Slumber::default(),
             to_loop: Senders {
                 link: to_link,
                 done: to_done,
@@ -175,7 +180,7 @@ impl Driver {
             link,
             done,
             signals,
-            wake: Wake::new(),
+            wake: Wake::start(),
         };
         Ok((driver, receivers))
     }
@@ -198,7 +203,7 @@ impl Driver {
             Some(done) = from.done.recv() => Next::Done(done),
             input = ui_event(&mut self.ui) => Next::Input(input),
             Some(incoming) = from.link.recv(), if room => Next::Input(Input::Link(incoming.event)),
-            () = from.wake.next() => Next::Input(Input::Woke),
+            () = from.wake.next() => Next::Woke,
             () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
         }
@@ -209,7 +214,18 @@ impl Driver {
             Next::Input(input) => self.handle(input).await,
             Next::Done(done) => self.done(done).await,
             Next::Signal(signal) => self.signal(signal).await,
+            Next::Woke => self.woke().await,
             Next::Again => ControlFlow::Continue(()),
+        }
+    }
+
+    async fn woke(&mut self) -> Flow {
+        match self.slumber.passed() {
+            true => {
+                let effects = self.app.handle(Input::Slept, Instant::now());
+                self.perform_all(effects).await
+            }
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -217,7 +233,12 @@ impl Driver {
         if let Input::Alarm(alarm) = input {
             self.alarms[alarm as usize] = None;
         }
-        let effects = self.app.handle(input, Instant::now());
+        let now = Instant::now();
+        let mut effects = Vec::new();
+        if self.slumber.passed() {
+            effects = self.app.handle(Input::Slept, now);
+        }
+        effects.extend(self.app.handle(input, now));
         self.perform_all(effects).await
     }
 
@@ -318,7 +339,9 @@ impl Driver {
         let cursor = self.app.view(&mut self.buffer);
         let own = size.rows.saturating_sub(1);
         let bytes = self.painter.frame(&self.buffer, cursor, own);
-        write(&bytes)
+        write(&bytes)?;
+        self.app.shown(Instant::now());
+        ControlFlow::Continue(())
     }
 
     fn title(&mut self, text: &str) -> Flow {
@@ -449,6 +472,8 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Reconnect,
         Alarm::Snapshot,
         Alarm::Countdown,
+        Alarm::Sure,
+        Alarm::Grant,
     ];
     let set = all
         .into_iter()

@@ -16,6 +16,7 @@ mod walls;
 // The decisions.
 pub mod app;
 pub mod backoff;
+pub mod chord;
 pub mod gesture;
 pub mod permit;
 
@@ -23,6 +24,7 @@ pub mod permit;
 pub mod driver;
 pub mod errand;
 pub mod signals;
+pub mod slumber;
 pub mod wake;
 
 // The server.
@@ -34,6 +36,7 @@ pub mod tunnel;
 // The UI.
 pub mod bundle;
 pub mod escape;
+pub mod host;
 pub mod sandbox;
 pub mod screen;
 

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK};
+use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK, SignOut};
 use porthole_protocol::{Role, SessionId, Who};
 use porthole_worker::wire::{ConnectionId, Open};
 use tokio::sync::{Notify, watch};
@@ -25,6 +25,7 @@ use crate::{
     limiter::Limiter,
     outbox::{Lane, Out},
     outlet::Outlet,
+    redact::{self, Redaction},
     switchboard::{Counts, Effect, Input, Switchboard},
     token::{Token, random_id},
     worker_process::{self, WorkerHandle, WorkerProgram},
@@ -51,6 +52,8 @@ pub struct Parts {
     pub bundle: Bundle,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// What is kept out of logs.
+    pub redaction: Redaction,
     /// The origin that links name.
     pub origin: String,
 }
@@ -63,6 +66,7 @@ pub struct Server {
     origin: String,
     bundle_source: BundleSource,
     worker: WorkerProgram,
+    redaction: Redaction,
     bundle: Mutex<Bundle>,
     catalog: Mutex<Catalog>,
     board: Mutex<Switchboard>,
@@ -90,6 +94,7 @@ impl Server {
             origin: parts.origin,
             bundle_source: parts.bundle_source,
             worker: parts.worker,
+            redaction: parts.redaction,
             bundle: Mutex::new(parts.bundle),
             catalog: Mutex::new(parts.catalog),
             board: Mutex::new(board),
@@ -191,6 +196,18 @@ impl Server {
         &self.data
     }
 
+    /// Returns what is kept out of logs.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
+    }
+
+    /// Learns the secrets that can be found now: a person may have replaced a key.
+    pub fn learn_secrets(&self) {
+        for name in redact::learn(&self.redaction, &self.data, std::env::vars_os()) {
+            tracing::warn!("`{name}` is too short or plain to be kept out of logs");
+        }
+    }
+
     /// Returns a session as it is kept.
     pub fn kept_session(&self, session: &SessionId) -> Option<Session> {
         let board = locked(&self.board);
@@ -271,6 +288,24 @@ impl Server {
             device: device.to_owned(),
         });
         Ok(removed)
+    }
+
+    /// Signs out `device`, or every device; the one that asks goes last, so that a failure before leaves it its access.
+    ///
+    /// # Errors
+    /// Where the catalog cannot be written.
+    pub fn sign_out_devices(
+        self: &Arc<Self>,
+        device: &str,
+        which: SignOut,
+    ) -> rusqlite::Result<()> {
+        if which.all_devices {
+            let devices = self.catalog().devices()?;
+            for other in devices.iter().filter(|other| other.id != device) {
+                self.sign_out(&other.id)?;
+            }
+        }
+        self.sign_out(device).map(|_| ())
     }
 
     /// Says that the server is to end.
@@ -389,6 +424,7 @@ impl Server {
             idle_seconds: IDLE_SECONDS,
             generation,
         };
+        self.learn_secrets();
         let handle = worker_process::start(self, &self.worker, open).map_err(|e| e.to_string())?;
         locked(&self.workers).insert(session.clone(), handle);
         self.handle(Input::WorkerBorn {

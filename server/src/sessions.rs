@@ -89,6 +89,14 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::Shell { .. }
         | Call::History { .. }
         | Call::OutputRead { .. }
+        | Call::Reset { .. }
+        | Call::Compact { .. }
+        | Call::Retry { .. }
+        | Call::Exclude { .. }
+        | Call::OpenChild { .. }
+        | Call::Fork { .. }
+        | Call::ArchiveChild { .. }
+        | Call::Move { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }

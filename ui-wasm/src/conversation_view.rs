@@ -332,7 +332,7 @@ fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, Strin
     let (glyph, style) = match turn.phase {
         TurnPhase::Question => (look.glyph(Glyph::Waiting), theme.warn),
         TurnPhase::Retry { .. } => (look.glyph(Glyph::Failed), theme.error),
-        TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping => spin,
+        TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping | TurnPhase::Compacting => spin,
     };
     let words = match &turn.phase {
         TurnPhase::Model => answer_words(turn).to_owned(),
@@ -353,6 +353,7 @@ fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, Strin
             }
         }
         TurnPhase::Stopping => "stopping".into(),
+        TurnPhase::Compacting => "compacting".into(),
     };
     (glyph, style, words)
 }

@@ -320,6 +320,14 @@ fn changes(call: &Call) -> bool {
         | Call::AnswerQuestion { .. }
         | Call::Configure { .. }
         | Call::Shell { .. }
+        | Call::Reset { .. }
+        | Call::Compact { .. }
+        | Call::Retry { .. }
+        | Call::Exclude { .. }
+        | Call::OpenChild { .. }
+        | Call::Fork { .. }
+        | Call::ArchiveChild { .. }
+        | Call::Move { .. }
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceSignOut { .. } => true,

@@ -26,8 +26,8 @@ pub enum Input {
     Local(LocalDone),
     /// A time that was asked for has come.
     Alarm(Alarm),
-    /// The computer was asleep, or its clock was set.
-    Woke,
+    /// This computer was asleep since the last input.
+    Slept,
     /// The process is to end, with this status.
     Terminate(u8),
 }
@@ -84,9 +84,13 @@ pub enum Alarm {
     Snapshot,
     /// A second less until the next attempt to connect.
     Countdown,
+    /// The silence after a yes has passed.
+    Sure,
+    /// A question was not answered for so long that no answer is good any more.
+    Grant,
 }
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 8;
 }

@@ -14,6 +14,7 @@ use std::{
     },
 };
 
+pub use group::kill_commands_of;
 use tokio::sync::{mpsc, watch};
 
 use crate::{

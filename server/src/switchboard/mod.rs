@@ -448,7 +448,15 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::Configure { .. }
         | Call::Shell { .. }
         | Call::History { .. }
-        | Call::OutputRead { .. } => false,
+        | Call::OutputRead { .. }
+        | Call::Reset { .. }
+        | Call::Compact { .. }
+        | Call::Retry { .. }
+        | Call::Exclude { .. }
+        | Call::OpenChild { .. }
+        | Call::Fork { .. }
+        | Call::ArchiveChild { .. }
+        | Call::Move { .. } => false,
     }
 }
 

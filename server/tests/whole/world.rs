@@ -173,6 +173,7 @@ pub(crate) fn config(home: &Path) -> Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
         bundle: BundleSource::Folder(home.join("bundle")),
         allow_hosts: Vec::new(),
+        tls: None,
         public_origin: None,
         worker: WorkerProgram {
             program: std::env::current_exe().expect("known"),
@@ -182,6 +183,7 @@ pub(crate) fn config(home: &Path) -> Config {
             start_bound: SOON,
         },
         hangup: Hangup::Reload,
+        redaction: portholed::redact::Redaction::default(),
     }
 }
 

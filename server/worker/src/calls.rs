@@ -153,6 +153,14 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         | Call::SessionRestore { .. }
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
+        | Call::Reset { .. }
+        | Call::Compact { .. }
+        | Call::Retry { .. }
+        | Call::Exclude { .. }
+        | Call::OpenChild { .. }
+        | Call::Fork { .. }
+        | Call::ArchiveChild { .. }
+        | Call::Move { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }

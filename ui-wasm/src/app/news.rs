@@ -196,9 +196,20 @@ impl App {
             | Call::SessionRead { .. }
             | Call::Stop { .. }
             | Call::Configure { .. }
+            | Call::Reset { .. }
+            | Call::Compact { .. }
+            | Call::Retry { .. }
+            | Call::Exclude { .. }
+            | Call::ArchiveChild { .. }
+            | Call::Move { .. }
             | Call::ShareRevoke { .. }
             | Call::DeviceSignOut { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
+            }
+            Call::OpenChild { session, .. } | Call::Fork { session, .. } => {
+                if let Some(opened) = read::<replies::Opened>(result, &mut self.fx) {
+                    self.open(session, opened.conversation);
+                }
             }
         }
     }

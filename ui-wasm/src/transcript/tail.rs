@@ -133,6 +133,7 @@ impl Builder<'_> {
                 ("○", theme.warn, words)
             }
             TurnPhase::Stopping => (busy, theme.accent, "stopping".to_owned()),
+            TurnPhase::Compacting => (busy, theme.accent, "compacting".to_owned()),
         };
         let mut rows = vec![Row::default()];
         let lines = text::wrap_line(&ticked(&words, theme.dim, theme.code), self.cols);

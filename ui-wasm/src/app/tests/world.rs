@@ -323,12 +323,17 @@ pub(super) fn empty() -> ConversationState {
             context_tokens: 76_000,
             context_limit: Some(200_000),
             usage: Usage::default(),
+            title: None,
+            parent: None,
+            read_only: None,
+            failed: None,
         },
         entries: Vec::new(),
         has_older: false,
         submissions: Vec::new(),
         turn: None,
         questions: Vec::new(),
+        children: Vec::new(),
     }
 }
 

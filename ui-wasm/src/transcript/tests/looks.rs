@@ -243,6 +243,8 @@ fn marks_notices_errors_and_commands_of_people() {
         system(),
         EntryBody::Compaction {
             summary: "They fixed the **jitter**.".into(),
+            automatic: false,
+            kept: Vec::new(),
         },
     );
     let id = talk.answer(vec![words("This was cut")]);
