@@ -13,7 +13,7 @@ use axum::{
 use porthole_door::{
     Admitted, PATH_ADMITTED, PATH_BUNDLE, PATH_HEALTH, PATH_LINK, PATH_MANIFEST, PATH_PROVE,
     PATH_REDEEM, PATH_SIGN_OUT, PREFIX_OWNER_LINK, ProofRequest, Redeem, Redeemed, Redeemer,
-    SignOut, TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
 };
 use serde::de::DeserializeOwned;
 
@@ -144,15 +144,9 @@ async fn sign_out(
     owner: Owner,
     State(server): State<Arc<Server>>,
     Extension(place): Extension<Place>,
-    request: Request,
 ) -> Result<Response<Body>, Failed> {
-    // Without a body it is the device that asks.
-    let which = match request.headers().contains_key(header::CONTENT_TYPE) {
-        true => body(request).await?,
-        false => SignOut::default(),
-    };
     server
-        .sign_out_devices(&owner.device.id, which)
+        .sign_out(&owner.device.id)
         .map_err(|_| Failed::internal())?;
     let mut response = json(StatusCode::OK, &serde_json::json!({}));
     response

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK, SignOut};
+use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK};
 use porthole_protocol::{Role, SessionId, Who};
 use porthole_worker::wire::{ConnectionId, Open};
 use tokio::sync::{Notify, watch};
@@ -298,24 +298,6 @@ impl Server {
             device: device.to_owned(),
         });
         Ok(removed)
-    }
-
-    /// Signs out `device`, or every device; the one that asks goes last, so that a failure before leaves it its access.
-    ///
-    /// # Errors
-    /// Where the catalog cannot be written.
-    pub fn sign_out_devices(
-        self: &Arc<Self>,
-        device: &str,
-        which: SignOut,
-    ) -> rusqlite::Result<()> {
-        if which.all_devices {
-            let devices = self.catalog().devices()?;
-            for other in devices.iter().filter(|other| other.id != device) {
-                self.sign_out(&other.id)?;
-            }
-        }
-        self.sign_out(device).map(|_| ())
     }
 
     /// Says that the server is to end.

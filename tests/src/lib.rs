@@ -3,8 +3,10 @@
 pub mod bench;
 pub mod picture;
 pub mod process;
+pub mod proxy;
 pub mod terminal;
 pub mod world;
 
+pub use proxy::Proxy;
 pub use terminal::Terminal;
 pub use world::{Server, World};

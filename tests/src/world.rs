@@ -127,12 +127,21 @@ impl World {
     /// # Errors
     /// Where it does not say that it listens.
     pub fn serve_on(&self, listen: &str) -> anyhow::Result<Server> {
+        self.serve_with(listen, &[])
+    }
+
+    /// Starts a server at an address with more arguments.
+    ///
+    /// # Errors
+    /// Where it does not say that it listens.
+    pub fn serve_with(&self, listen: &str, more: &[&str]) -> anyhow::Result<Server> {
         let mut child = self
             .command("portholed")
             .args(["serve", "--listen", listen, "--data"])
             .arg(self.data())
             .arg("--bundle")
             .arg(self.bundle())
+            .args(more)
             .stdout(Stdio::piped())
             .stderr(
                 fs::File::options()
@@ -144,7 +153,7 @@ impl World {
         let stdout = child.stdout.take().context("the server has an output")?;
         let mut lines = BufReader::new(stdout).lines();
         for line in lines.by_ref() {
-            if let Some(address) = line?.strip_prefix("listening on http://") {
+            if let Some((_, address)) = line?.split_once("://") {
                 let address = address.trim().to_owned();
                 fs::write(self.folder.path().join("address"), &address)?;
                 return Ok(Server { child, address });

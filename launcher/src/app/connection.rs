@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use porthole_bridge::{Event, LinkState, limits};
-use porthole_door::LinkControl;
+use porthole_door::{LinkControl, Redeemer};
 
-use super::{Alarm, App, DoorInput, Effect, Farewell, Page, Trouble};
+use super::{Alarm, App, DoorInput, Effect, Farewell, Page, Trouble, page::Giver};
 use crate::{
     backoff,
     door::DoorError,
@@ -208,7 +208,11 @@ impl App {
         self.stop_waiting();
         self.out.push(Effect::Disconnect);
         self.out.push(Effect::ForgetCredential);
-        self.page = Some(Page::ask_link(reason));
+        let from = match self.who {
+            Redeemer::Owner => Giver::Oneself,
+            Redeemer::Guest { .. } => Giver::Owner,
+        };
+        self.page = Some(Page::ask_link(reason, from));
         self.menu = None;
         self.dirty = true;
     }
@@ -275,7 +279,7 @@ impl App {
         }
     }
 
-    fn redeemed(&mut self, who: porthole_door::Redeemer, now: Instant) {
+    fn redeemed(&mut self, who: Redeemer, now: Instant) {
         self.who = who;
         self.page = None;
         self.link.standing = Standing::Connecting;

@@ -337,6 +337,21 @@ mod tests {
         }
     }
 
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_redirect_is_followed_nowhere() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").expect("a port");
+        elsewhere.set_nonblocking(true).expect("set");
+        let address = elsewhere.local_addr().expect("bound");
+        for status in ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"] {
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nlocation: http://{address}/\r\ncontent-length: 0\r\n\r\n"
+            );
+            assert_eq!(asked(answer.as_bytes()).await, DoorError::NotPorthole);
+        }
+        let nobody = elsewhere.accept().expect_err("nobody came");
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+    }
+
     #[test]
     fn a_manifest_whose_hash_is_none_is_refused() {
         let of = |hash: &str| {

@@ -187,7 +187,7 @@ impl Ssh {
     /// Runs a command of the shell at the other end; returns its status and everything that it printed.
     pub(super) async fn run(&mut self, command: &str) -> Result<(u8, String), SshError> {
         let line = format!(
-            "{{ {command}\n}} </dev/null 2>&1; echo; echo \"{} $?\"\n",
+            "{{ {command}\n}} </dev/null 2>&1; s=$?; echo; echo \"{} $s\"\n",
             self.mark
         );
         if self.stdin.write_all(line.as_bytes()).await.is_err() {
