@@ -34,6 +34,8 @@ const fn roles(method: Method) -> For {
         | Method::SessionRetry
         | Method::SessionRead
         | Method::Configure
+        | Method::ArchiveChild
+        | Method::Move
         | Method::Models
         | Method::ShareCreate
         | Method::ShareList
@@ -41,7 +43,17 @@ const fn roles(method: Method) -> For {
         | Method::DeviceList
         | Method::DeviceSignOut => For::Owner,
         Method::AnswerQuestion => For::Approvers,
-        Method::Submit | Method::Withdraw | Method::Stop | Method::Shell => For::Writers,
+        Method::Submit
+        | Method::Withdraw
+        | Method::Stop
+        | Method::Shell
+        | Method::Reset
+        | Method::Compact
+        | Method::Retry
+        | Method::Exclude
+        | Method::OpenChild
+        | Method::Fork
+        | Method::FilesFind => For::Writers,
         Method::History | Method::OutputRead => For::Readers,
     }
 }
@@ -111,6 +123,15 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::Shell { session, .. }
         | Call::History { session, .. }
         | Call::OutputRead { session, .. }
+        | Call::Reset { session, .. }
+        | Call::Compact { session, .. }
+        | Call::Retry { session, .. }
+        | Call::Exclude { session, .. }
+        | Call::OpenChild { session, .. }
+        | Call::Fork { session, .. }
+        | Call::ArchiveChild { session, .. }
+        | Call::Move { session, .. }
+        | Call::FilesFind { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
     }
 }
@@ -162,6 +183,14 @@ mod tests {
         conversation.history     owner full view view+approve
         output.read              owner full view view+approve
         models.list              owner
+        conversation.reset       owner full
+        conversation.compact     owner full
+        conversation.retry       owner full
+        conversation.exclude     owner full
+        conversation.open        owner full
+        conversation.fork        owner full
+        conversation.archive     owner
+        conversation.move        owner
         share.create             owner
         share.list               owner
         share.revoke             owner

@@ -25,8 +25,10 @@ use crate::{
     limiter::Limiter,
     outbox::{Lane, Out},
     outlet::Outlet,
+    redact::{self, Redaction},
     switchboard::{Counts, Effect, Input, Switchboard},
     token::{Token, random_id},
+    transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
 };
 
@@ -51,6 +53,10 @@ pub struct Parts {
     pub bundle: Bundle,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// Largest file that is taken as an upload, in bytes.
+    pub upload_bytes: u64,
+    /// What is kept out of logs.
+    pub redaction: Redaction,
     /// The origin that links name.
     pub origin: String,
 }
@@ -63,12 +69,14 @@ pub struct Server {
     origin: String,
     bundle_source: BundleSource,
     worker: WorkerProgram,
+    redaction: Redaction,
     bundle: Mutex<Bundle>,
     catalog: Mutex<Catalog>,
     board: Mutex<Switchboard>,
     outlets: Mutex<HashMap<ConnectionId, Arc<Outlet>>>,
     workers: Mutex<HashMap<SessionId, WorkerHandle>>,
     limiter: Mutex<Limiter>,
+    transfers: Transfers,
     next_connection: AtomicU64,
     started: Instant,
     worker_ended: Notify,
@@ -82,7 +90,7 @@ impl Server {
     /// Where the catalog cannot be read.
     pub fn new(parts: Parts) -> rusqlite::Result<Arc<Self>> {
         let sessions = parts.catalog.sessions()?;
-        let board = Switchboard::new(machine_name(), now_ms(), sessions);
+        let board = Switchboard::new(machine_name(), now_ms(), sessions).at_home(home_dir());
         let server = Arc::new(Self {
             data: parts.data,
             key: parts.key,
@@ -90,12 +98,14 @@ impl Server {
             origin: parts.origin,
             bundle_source: parts.bundle_source,
             worker: parts.worker,
+            redaction: parts.redaction,
             bundle: Mutex::new(parts.bundle),
             catalog: Mutex::new(parts.catalog),
             board: Mutex::new(board),
             outlets: Mutex::default(),
             workers: Mutex::default(),
             limiter: Mutex::new(Limiter::new(Instant::now())),
+            transfers: Transfers::new(parts.upload_bytes),
             next_connection: AtomicU64::new(1),
             started: Instant::now(),
             worker_ended: Notify::new(),
@@ -186,9 +196,26 @@ impl Server {
         (locked(&self.board).counts(), self.started.elapsed())
     }
 
+    /// Returns the transfers.
+    pub fn transfers(&self) -> &Transfers {
+        &self.transfers
+    }
+
     /// Returns the data folder.
     pub fn data(&self) -> &Path {
         &self.data
+    }
+
+    /// Returns what is kept out of logs.
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
+    }
+
+    /// Learns the secrets that can be found now: a person may have replaced a key.
+    pub fn learn_secrets(&self) {
+        for name in redact::learn(&self.redaction, &self.data, std::env::vars_os()) {
+            tracing::warn!("`{name}` is too short or plain to be kept out of logs");
+        }
     }
 
     /// Returns a session as it is kept.
@@ -389,6 +416,7 @@ impl Server {
             idle_seconds: IDLE_SECONDS,
             generation,
         };
+        self.learn_secrets();
         let handle = worker_process::start(self, &self.worker, open).map_err(|e| e.to_string())?;
         locked(&self.workers).insert(session.clone(), handle);
         self.handle(Input::WorkerBorn {
@@ -432,6 +460,13 @@ fn owner_name() -> String {
         .ok()
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "owner".to_owned())
+}
+
+/// Returns the home directory as it is shown; empty where none is known.
+fn home_dir() -> String {
+    directories::BaseDirs::new()
+        .map(|dirs| dirs.home_dir().display().to_string())
+        .unwrap_or_default()
 }
 
 fn machine_name() -> String {

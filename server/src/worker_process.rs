@@ -17,11 +17,15 @@ use tokio::{
         UnixStream,
         unix::{OwnedReadHalf, OwnedWriteHalf},
     },
-    process::{Child, ChildStderr, Command},
+    process::{Child, Command},
     sync::mpsc,
 };
 
-use crate::{server::Server, switchboard::Input};
+use crate::{
+    diagnostics::{Capture, worker_source},
+    server::Server,
+    switchboard::Input,
+};
 
 /// How a worker is started: a program that finds its socket as standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub struct WorkerProgram {
 const STOP_BOUND: Duration = Duration::from_secs(3);
 /// How much of what it wrote to standard error is kept, in characters.
 const STDERR_CHARS: usize = 4_000;
+/// How long a worker's standard error may stay open after its end, held by what it started.
+const STDERR_BOUND: Duration = Duration::from_secs(1);
 
 impl WorkerProgram {
     /// Returns this program itself.
@@ -127,21 +133,37 @@ impl Life {
         messages: mpsc::UnboundedReceiver<Box<ToWorker>>,
     ) {
         let born = Instant::now();
-        let stderr = child.stderr.take().map(|stderr| tokio::spawn(tail(stderr)));
+        let stderr = child.stderr.take().map(|stderr| {
+            let capture = Capture::new(
+                self.server.data(),
+                worker_source(&self.session),
+                self.server.redaction().clone(),
+            );
+            tokio::spawn(capture.run(stderr))
+        });
         let (reader, writer) = socket.into_split();
         let end = tokio::select! {
             end = self.read(reader) => end,
             end = write(writer, messages) => end,
         };
+        let pid = child.id();
         let reason = end_process(&mut child, &end).await;
-        let tail = match stderr {
-            Some(task) => tokio::time::timeout(Duration::from_secs(1), task)
+        end_commands(pid).await;
+        let capture = match stderr {
+            Some(task) => tokio::time::timeout(STDERR_BOUND, task)
                 .await
                 .ok()
                 .and_then(Result::ok),
             None => None,
         };
-        let reason = with_tail(reason, tail.as_deref().unwrap_or(""));
+        let reason = match capture {
+            Some(mut capture) => {
+                let tail = shown(&capture.tail(STDERR_CHARS));
+                capture.note(&format!("life {} is over: {reason}", self.generation));
+                with_tail(reason, &tail)
+            }
+            None => reason,
+        };
         tracing::info!(session = %self.session, generation = self.generation, "worker gone: {reason}");
         self.server
             .worker_gone(&self.session, self.generation, reason, born.elapsed());
@@ -249,26 +271,24 @@ async fn end_process(child: &mut Child, end: &End) -> String {
     }
 }
 
+/// No command outlives its worker, however that ended.
+async fn end_commands(worker: Option<u32>) {
+    let Some(worker) = worker else { return };
+    let killed = tokio::task::spawn_blocking(move || porthole_env::kill_commands_of(worker)).await;
+    if let Ok(count @ 1..) = killed {
+        tracing::warn!("killed {count} processes of commands whose worker is gone");
+    }
+}
+
+/// It is shown to people: nothing in it may steer a terminal.
+fn shown(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
+    text.chars().map(shown).collect()
+}
+
 fn with_tail(reason: String, tail: &str) -> String {
     match tail.trim() {
         "" => reason,
         tail => format!("{reason}: {tail}"),
     }
-}
-
-/// Reads standard error to its end and keeps the last part.
-async fn tail(mut stderr: ChildStderr) -> String {
-    let mut kept = Vec::new();
-    let mut chunk = [0; 4096];
-    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
-        kept.extend_from_slice(&chunk[..read]);
-        // Four bytes a character at most.
-        let excess = kept.len().saturating_sub(4 * STDERR_CHARS);
-        kept.drain(..excess);
-    }
-    let text = String::from_utf8_lossy(&kept);
-    let skip = text.chars().count().saturating_sub(STDERR_CHARS);
-    // It is shown to people: nothing in it may steer a terminal.
-    let shown = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
-    text.chars().skip(skip).map(shown).collect()
 }

@@ -197,6 +197,105 @@ calls! {
     /// Lists the models that can be chosen. Reply: [`replies::Models`].
     Models = "models.list" {
     }
+    /// Lets the model begin anew: it sees nothing from before. Reply: [`replies::Done`].
+    Reset = "conversation.reset" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+    }
+    /// Has the model sum up what came before, and go on with the summary. The reply comes once that has begun. Reply: [`replies::Done`].
+    Compact = "conversation.compact" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// What the summary is to heed; may be empty.
+        instructions: String,
+    }
+    /// Tries the input again that failed last. Reply: [`replies::Done`].
+    Retry = "conversation.retry" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+    }
+    /// Takes an entry out of what the model sees, or puts it back. Reply: [`replies::Done`].
+    Exclude = "conversation.exclude" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// Which entry.
+        entry: EntryId,
+        /// Whether the model is not to see it.
+        excluded: bool,
+    }
+    /// Opens a child conversation without any history. Reply: [`replies::Opened`].
+    OpenChild = "conversation.open" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// Its title; `None`: made from its first message.
+        title: Option<String>,
+    }
+    /// Opens a child conversation that continues the history up to an entry. Reply: [`replies::Opened`].
+    Fork = "conversation.fork" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// The last entry that it has.
+        entry: EntryId,
+        /// Its title; `None`: made from the entry.
+        title: Option<String>,
+    }
+    /// Puts a child away, or brings it back. Reply: [`replies::Done`].
+    ArchiveChild = "conversation.archive" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// Whether it is put away.
+        archived: bool,
+    }
+    /// Works in another directory from now on; conversations that have none of their own follow. Reply: [`replies::Done`].
+    Move = "conversation.move" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// The client's id of it.
+        request: RequestId,
+        /// The directory; from the present one, or absolute. `None`: that of the conversation it was opened from.
+        dir: Option<String>,
+    }
+    /// Finds names below the working directory, for a message that names files. Reply: [`replies::Files`].
+    FilesFind = "files.find" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// What was typed of the path, at most 200 characters: its letters in their order; empty: the first names.
+        query: String,
+        /// At most so many, and at most 100.
+        limit: u32,
+    }
     /// Makes a share link. Reply: [`replies::Shared`]. The same request again replaces a link that nobody has used yet.
     ShareCreate = "share.create" {
         /// Which session.
@@ -311,7 +410,9 @@ pub enum ErrorCode {
 pub mod replies {
     use serde::{Deserialize, Serialize};
 
-    use crate::{DeviceRow, Entry, ModelInfo, ModelRef, SessionId, Share, SubmissionId};
+    use crate::{
+        ConversationId, DeviceRow, Entry, ModelInfo, ModelRef, SessionId, Share, SubmissionId,
+    };
 
     /// Nothing to tell.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -329,6 +430,13 @@ pub mod replies {
     pub struct Submitted {
         /// As which submission.
         pub submission: SubmissionId,
+    }
+
+    /// A conversation was opened, or had been by the same request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Opened {
+        /// Which.
+        pub conversation: ConversationId,
     }
 
     /// A submission was taken back.
@@ -369,6 +477,15 @@ pub mod replies {
         pub generation: u32,
         /// Whether nothing more comes.
         pub complete: bool,
+    }
+
+    /// Names below the working directory.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Files {
+        /// The best first; a folder ends in `/`. Names that are no UTF-8 or hold control characters are left out.
+        pub files: Vec<String>,
+        /// Whether there are more, or the tree was too large to look at all of it.
+        pub truncated: bool,
     }
 
     /// The models that can be chosen.

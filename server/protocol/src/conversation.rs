@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, QuestionId,
-    RequestId, RunId, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
+    RequestId, RunId, SessionState, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
 };
 
 /// A conversation as it is now: its newest page of entries and everything that is going on.
@@ -23,6 +23,26 @@ pub struct ConversationState {
     pub turn: Option<Turn>,
     /// Questions that wait for a person, oldest first.
     pub questions: Vec<Question>,
+    /// Conversations that were opened from this one, oldest first.
+    #[serde(default)]
+    pub children: Vec<ChildRow>,
+}
+
+/// A conversation that was opened from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildRow {
+    /// Which conversation.
+    pub id: ConversationId,
+    /// Its title; never empty.
+    pub title: String,
+    /// The call of `delegate` that opened it; `None`: a person did.
+    #[serde(default)]
+    pub call: Option<CallId>,
+    /// What it is doing.
+    pub state: SessionState,
+    /// Whether it is put away; such a one takes no input.
+    #[serde(default)]
+    pub archived: bool,
 }
 
 /// Settings and counts of a conversation.
@@ -48,6 +68,18 @@ pub struct ConversationInfo {
     pub context_limit: Option<u64>,
     /// What the whole session used so far.
     pub usage: Usage,
+    /// Its own title; `None`: it is the root and has the session's.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The conversation it was opened from; `None`: it is the root.
+    #[serde(default)]
+    pub parent: Option<ConversationId>,
+    /// Why it takes no input, for a person; `None`: it does. It can be stopped all the same.
+    #[serde(default)]
+    pub read_only: Option<String>,
+    /// The error that `conversation.retry` would try again, where the last input failed.
+    #[serde(default)]
+    pub failed: Option<EntryId>,
 }
 
 /// How a submission meets a turn that is going on.
@@ -127,6 +159,8 @@ pub enum TurnPhase {
     },
     /// It was asked to stop and is winding down.
     Stopping,
+    /// The model, for a summary that takes the place of what came before.
+    Compacting,
 }
 
 /// An answer that is coming in.
@@ -273,6 +307,11 @@ pub enum ConversationDelta {
         /// All that wait.
         questions: Vec<Question>,
     },
+    /// The children changed.
+    Children {
+        /// All of them.
+        children: Vec<ChildRow>,
+    },
 }
 
 impl ConversationState {
@@ -300,6 +339,7 @@ impl ConversationState {
             }
             ConversationDelta::Tool { turn, tool } => self.apply_tool(*turn, tool),
             ConversationDelta::Questions { questions } => self.questions.clone_from(questions),
+            ConversationDelta::Children { children } => self.children.clone_from(children),
         }
     }
 

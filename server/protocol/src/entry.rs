@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AttachmentId, CallId, EntryId, ModelRef, RunOutput, SendMode, TurnId};
+use crate::{AttachmentId, CallId, ConversationId, EntryId, ModelRef, RunOutput, SendMode, TurnId};
 
 /// One committed item of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,6 +116,36 @@ pub enum EntryBody {
     Compaction {
         /// The summary.
         summary: String,
+        /// Whether it was made without being asked for, because the context was nearly full.
+        #[serde(default)]
+        automatic: bool,
+        /// Messages from before that the model goes on seeing, word for word, behind the summary.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<EntryId>,
+    },
+    /// A person took an entry out of what the model sees, or put it back. People go on seeing it.
+    Excluded {
+        /// Which entry.
+        entry: EntryId,
+        /// Whether the model does not see it any more.
+        excluded: bool,
+    },
+    /// A person had a failed input tried again.
+    Retried {
+        /// The error that it stood at.
+        error: EntryId,
+    },
+    /// The first own entry of a fork: what is before it is the history of another conversation.
+    Forked {
+        /// Of which one.
+        conversation: ConversationId,
+        /// Up to this entry.
+        entry: EntryId,
+    },
+    /// The conversation works in another directory from here on.
+    Moved {
+        /// The directory, as shown.
+        dir: String,
     },
 }
 
@@ -232,6 +262,13 @@ pub enum ToolDetail {
         files: Vec<FileHits>,
         /// Hits in all, also those not listed.
         total: u64,
+    },
+    /// A child conversation that did the work.
+    Child {
+        /// Which; it can be opened.
+        conversation: ConversationId,
+        /// Its title.
+        title: String,
     },
     /// Names: of a folder, or found.
     Names {

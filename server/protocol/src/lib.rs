@@ -13,8 +13,9 @@ mod share;
 
 pub use call::{Answer, Call, CallError, ErrorCode, Method, PlainCall, replies};
 pub use conversation::{
-    ConversationDelta, ConversationInfo, ConversationState, OpenAnswer, Question, QuestionState,
-    RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn, TurnPhase,
+    ChildRow, ConversationDelta, ConversationInfo, ConversationState, OpenAnswer, Question,
+    QuestionState, RunOutput, SendMode, Submission, SubmissionState, ToolRun, ToolRunState, Turn,
+    TurnPhase,
 };
 pub use entry::{
     Attachment, Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits,

@@ -324,7 +324,16 @@ fn print_entry(entry: &Entry) -> Result<(), Failure> {
         EntryBody::Notice { text } => format!("[{text}]"),
         EntryBody::Error { text, .. } => format!("[failed: {text}]"),
         EntryBody::Reset => "[the context was reset]".to_owned(),
-        EntryBody::Compaction { summary } => format!("[the context was summed up: {summary}]"),
+        EntryBody::Compaction { summary, .. } => format!("[the context was summed up: {summary}]"),
+        EntryBody::Excluded { excluded: true, .. } => {
+            format!("[{who} took an entry out of the context]")
+        }
+        EntryBody::Excluded { .. } => format!("[{who} put an entry back into the context]"),
+        EntryBody::Retried { .. } => format!("[{who} tried again]"),
+        EntryBody::Forked { conversation, .. } => {
+            format!("[continued from conversation {conversation}]")
+        }
+        EntryBody::Moved { dir } => format!("[{who} moved to {dir}]"),
     };
     print(&format!("{text}\n"))
 }

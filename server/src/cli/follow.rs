@@ -84,7 +84,11 @@ fn outcome(entries: &[Entry]) -> End {
             | EntryBody::Shell { .. }
             | EntryBody::Notice { .. }
             | EntryBody::Reset
-            | EntryBody::Compaction { .. } => {}
+            | EntryBody::Compaction { .. }
+            | EntryBody::Excluded { .. }
+            | EntryBody::Retried { .. }
+            | EntryBody::Forked { .. }
+            | EntryBody::Moved { .. } => {}
         }
     }
     if entries
@@ -170,12 +174,17 @@ mod tests {
                 context_tokens: 0,
                 context_limit: None,
                 usage: Usage::default(),
+                title: None,
+                parent: None,
+                read_only: None,
+                failed: None,
             },
             entries,
             has_older: false,
             submissions: Vec::new(),
             turn: None,
             questions: Vec::new(),
+            children: Vec::new(),
         }
     }
 

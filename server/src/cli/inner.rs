@@ -2,11 +2,16 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Read as _},
     os::{fd::AsFd as _, unix::net::UnixStream},
 };
 
-use super::{Api, Failure, lifecycle::print_json};
+use super::{
+    Api, DataArgs, Failure,
+    lifecycle::print_json,
+    out::{note, say},
+};
+use crate::redact::{self, Lines, Redaction};
 
 /// Runs one session over the socket that standard input is.
 pub(super) fn worker() -> Result<(), Failure> {
@@ -40,4 +45,29 @@ pub(super) fn model_stream(api: Api) -> Result<(), Failure> {
     };
     let decoded = porthole_worker::model::debug_stream(api, io::stdin().lock());
     print_json(&decoded.map_err(Failure::new)?)
+}
+
+/// Prints standard input as a log would keep it, line by line.
+pub(super) fn redact(data: &DataArgs) -> Result<(), Failure> {
+    let redaction = Redaction::default();
+    let weak = redact::learn(&redaction, &data.folder()?, std::env::vars_os());
+    for name in weak {
+        note!("note: `{name}` is too short or plain to be looked for");
+    }
+    let (known, mut lines) = (redaction.known(), Lines::default());
+    let mut chunk = vec![0; 64 << 10];
+    let mut stdin = io::stdin().lock();
+    loop {
+        let read = stdin.read(&mut chunk)?;
+        for line in lines.feed(&known, &chunk[..read]) {
+            say!("{line}");
+        }
+        if read == 0 {
+            break;
+        }
+    }
+    if let Some(line) = lines.finish(&known) {
+        say!("{line}");
+    }
+    Ok(())
 }

@@ -89,7 +89,9 @@ enum Command {
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
     /// Print the server's log.
-    #[command(after_help = "Example:\n  portholed logs --follow --source worker_process")]
+    #[command(
+        after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
+    )]
     Logs(LogsArgs),
     /// Run one session; the server starts this with a socket as standard input.
     #[command(hide = true)]
@@ -125,6 +127,9 @@ enum DebugCommand {
         #[arg(long)]
         api: Api,
     },
+    /// Print what a log would keep of the text on standard input.
+    #[command(after_help = "Example:\n  portholed debug redact < build.log")]
+    Redact(DataArgs),
 }
 
 /// The kinds of model streams.
@@ -173,12 +178,21 @@ struct ServeArgs {
     /// The folder of the UI bundle [default: the one inside this program, or beside it]
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
-    /// A name under which a proxy with TLS reaches this server; may be given several times.
+    /// The certificate with its issuers, in PEM: the server encrypts by itself, and may listen beyond this machine.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A name under which this server is reached with https, by itself or through a proxy; may be given several times.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
     /// The https address that links name.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// The largest file that people may upload, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = porthole_door::UPLOAD_BYTES >> 20, value_parser = clap::value_parser!(u64).range(1..=2048))]
+    max_upload: u64,
     /// Leave the terminal's session.
     #[arg(long, hide = true)]
     detached: bool,
@@ -224,7 +238,7 @@ enum YesNo {
 
 #[derive(Args)]
 struct LogsArgs {
-    /// Only lines from this part of the server.
+    /// Only what this part of the server, or this session's worker, had to say.
     #[arg(long, value_name = "S")]
     source: Option<String>,
     /// Go on as the log grows.
@@ -277,6 +291,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),
         Command::Debug(DebugCommand::ModelStream { api }) => inner::model_stream(api),
+        Command::Debug(DebugCommand::Redact(data)) => inner::redact(&data),
     }
 }
 

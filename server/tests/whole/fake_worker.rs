@@ -187,11 +187,16 @@ fn state() -> ConversationState {
             context_tokens: 0,
             context_limit: None,
             usage: Usage::default(),
+            title: None,
+            parent: None,
+            read_only: None,
+            failed: None,
         },
         entries: Vec::new(),
         has_older: false,
         submissions: Vec::new(),
         turn: None,
         questions: Vec::new(),
+        children: Vec::new(),
     }
 }

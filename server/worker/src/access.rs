@@ -20,9 +20,21 @@ enum Need {
 fn need(method: Method) -> Need {
     match method {
         Method::History | Method::OutputRead => Need::Read,
-        Method::Submit | Method::Withdraw | Method::Stop | Method::Shell => Need::Write,
+        Method::Submit
+        | Method::Withdraw
+        | Method::Stop
+        | Method::Shell
+        | Method::Reset
+        | Method::Compact
+        | Method::Retry
+        | Method::Exclude
+        | Method::OpenChild
+        | Method::Fork
+        | Method::FilesFind => Need::Write,
         Method::AnswerQuestion => Need::Approve,
         Method::Configure
+        | Method::ArchiveChild
+        | Method::Move
         | Method::SessionCreate
         | Method::SessionRename
         | Method::SessionPin
@@ -132,7 +144,13 @@ mod tests {
                 "conversation.stop",
                 "conversation.shell",
                 "conversation.history",
-                "output.read"
+                "output.read",
+                "conversation.reset",
+                "conversation.compact",
+                "conversation.retry",
+                "conversation.exclude",
+                "conversation.open",
+                "conversation.fork"
             ]
         );
         assert!(allowed(&guest(GuestMode::Full, true)).contains(&"conversation.answer"));

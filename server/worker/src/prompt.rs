@@ -71,7 +71,7 @@ impl Context {
                 detail,
             } => self.user(spoken(&entry.author, &shell_text(command, detail))),
             EntryBody::Reset => *self = Self::default(),
-            EntryBody::Compaction { summary } => {
+            EntryBody::Compaction { summary, .. } => {
                 *self = Self::default();
                 self.user(format!("Summary of the conversation so far:\n\n{summary}"));
             }
@@ -79,7 +79,11 @@ impl Context {
                 included: false, ..
             }
             | EntryBody::Notice { .. }
-            | EntryBody::Error { .. } => {}
+            | EntryBody::Error { .. }
+            | EntryBody::Excluded { .. }
+            | EntryBody::Retried { .. }
+            | EntryBody::Forked { .. }
+            | EntryBody::Moved { .. } => {}
         }
     }
 

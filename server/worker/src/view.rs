@@ -251,6 +251,7 @@ fn activity(turn: &Turn) -> String {
         TurnPhase::Model => "thinking".to_owned(),
         TurnPhase::Retry { reason, .. } => format!("trying again soon: {}", one_line(reason)),
         TurnPhase::Stopping => "stopping".to_owned(),
+        TurnPhase::Compacting => "summing up".to_owned(),
         TurnPhase::Tools | TurnPhase::Question => match turn.tools.iter().find(running) {
             Some(tool) if tool.tool == "shell" => format!("running {}", one_line(&tool.subject)),
             Some(tool) => format!("{} {}", tool.tool, one_line(&tool.subject)),

@@ -164,7 +164,7 @@ impl Builder<'_> {
                 let name = |at: usize| thinking_target(entry, at);
                 self.answer(blocks, &name, ending, old, after_tool)
             }
-            EntryBody::Compaction { summary } => self.compaction(entry, summary, old),
+            EntryBody::Compaction { summary, .. } => self.compaction(entry, summary, old),
             body => {
                 let mut rows = Vec::new();
                 match body {
@@ -187,6 +187,19 @@ impl Builder<'_> {
                         let words = "new start: the model sees nothing from above";
                         rows = vec![Row::default(), self.mark(words, None)];
                     }
+                    EntryBody::Excluded { excluded, .. } => {
+                        let words = match excluded {
+                            true => "an entry is left out of what the model sees",
+                            false => "an entry is back in what the model sees",
+                        };
+                        rows = vec![Row::default(), self.mark(words, None)];
+                    }
+                    EntryBody::Retried { .. } => rows = self.notice("tried again"),
+                    EntryBody::Forked { .. } => {
+                        let words = "continued here from another conversation";
+                        rows = vec![Row::default(), self.mark(words, None)];
+                    }
+                    EntryBody::Moved { dir } => rows = self.notice(&format!("moved to {dir}")),
                     EntryBody::Answer { .. } | EntryBody::Compaction { .. } => {}
                 }
                 self.laid(vec![Segment::Rows(rows)])

@@ -56,6 +56,10 @@ pub(crate) fn lines(detail: &ToolDetail, cols: usize, pens: &mut Pens<'_>) -> Ve
             total_lines,
         } => file(path, *first_line, text, *total_lines, cols, pens),
         ToolDetail::Hits { files, total, .. } => hits(files, *total, cols, theme),
+        ToolDetail::Child { title, .. } => {
+            let words = format!("in the conversation \"{title}\"");
+            output_lines(words.lines(), cols, theme)
+        }
         ToolDetail::Names { names, total } => self::names(names, *total, cols, theme),
     }
 }

@@ -505,7 +505,9 @@ fn wake_in(state: &ConversationState, cx: &ViewContext<'_>, behind: bool) -> Opt
     }
     let turns = if cx.animate { TURN_MS } else { SECOND_MS };
     match state.turn.as_ref()?.phase {
-        TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping => Some(turns),
+        TurnPhase::Model | TurnPhase::Tools | TurnPhase::Stopping | TurnPhase::Compacting => {
+            Some(turns)
+        }
         TurnPhase::Retry { .. } => Some(SECOND_MS),
         TurnPhase::Question => None,
     }

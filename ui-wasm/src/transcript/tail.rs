@@ -129,10 +129,11 @@ impl Builder<'_> {
                     0 => "trying again".to_owned(),
                     left => format!("try {attempt} in {left} s"),
                 };
-                let words = format!("{reason} · {next} · Esc stops");
+                let words = format!("{next} · Esc stops · {reason}");
                 ("○", theme.warn, words)
             }
             TurnPhase::Stopping => (busy, theme.accent, "stopping".to_owned()),
+            TurnPhase::Compacting => (busy, theme.accent, "compacting".to_owned()),
         };
         let mut rows = vec![Row::default()];
         let lines = text::wrap_line(&ticked(&words, theme.dim, theme.code), self.cols);

@@ -106,7 +106,12 @@ fn a_reset_hides_and_a_compaction_stands_for_what_came_before() {
     push(&mut context, message("new"), None);
     assert_eq!(outline(&context), ["user: new"]);
     let summary = "it was so".to_owned();
-    push(&mut context, EntryBody::Compaction { summary }, None);
+    let compaction = EntryBody::Compaction {
+        summary,
+        automatic: false,
+        kept: Vec::new(),
+    };
+    push(&mut context, compaction, None);
     let expected = ["user: Summary of the conversation so far:\n\nit was so"];
     assert_eq!(outline(&context), expected);
 }

@@ -120,6 +120,7 @@ impl Session {
             submissions: view::submissions(conversation),
             turn: view::turn(conversation, true),
             questions: conversation.questions().cloned().collect(),
+            children: Vec::new(),
         };
         fit::state(&mut state);
         Ok(state)
@@ -171,6 +172,10 @@ impl Session {
             context_tokens: conversation.context.tokens(self.overhead),
             context_limit: model.and_then(|model| model.context),
             usage: row.usage,
+            title: None,
+            parent: None,
+            read_only: None,
+            failed: None,
         }
     }
 

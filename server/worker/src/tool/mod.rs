@@ -29,7 +29,7 @@ pub(crate) use action::Action;
 use failure::Failure;
 pub use seen::Seen;
 pub use types::{Plan, PlanError, ToolContext, ToolEffect, ToolResult};
-pub use variables::tool_environment;
+pub use variables::{is_secret_name, tool_environment};
 
 /// Returns every tool as a model sees it.
 pub fn definitions() -> Vec<ToolDefinition> {

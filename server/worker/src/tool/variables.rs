@@ -5,14 +5,13 @@ use std::ffi::{OsStr, OsString};
 
 /// Ends of names that hold secrets.
 const SECRET_ENDS: &[&str] = &[
-    "_API_KEY",
+    "_KEY",
     "_APIKEY",
     "_TOKEN",
     "_SECRET",
-    "_SECRET_KEY",
-    "_ACCESS_KEY",
     "_PASSWORD",
     "_PASSWD",
+    "_PASSPHRASE",
     "_CREDENTIALS",
 ];
 /// Starts of names that are the server's own.
@@ -48,7 +47,7 @@ pub fn tool_environment(
     secret_names: &[String],
 ) -> Vec<(OsString, OsString)> {
     let kept = variables.into_iter().filter(|(name, _)| {
-        !is_secret(name)
+        !is_secret_name(name)
             && !is_replaced(name)
             && !secret_names.iter().any(|secret| name == secret.as_str())
     });
@@ -56,7 +55,9 @@ pub fn tool_environment(
     kept.chain(set).collect()
 }
 
-fn is_secret(name: &OsStr) -> bool {
+/// Returns whether a variable is one that holds a secret, judged by its name. An address with a password in it
+/// (`DATABASE_URL`) is a setting that programs under work need: it stays.
+pub fn is_secret_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
     name.starts_with(OWN_START)
         || SECRET_ENDS
@@ -97,12 +98,22 @@ mod tests {
             "PORTHOLE_DATA",
             "PORTHOLED_X",
             "DB_PASSWORD",
+            "AZURE_KEY",
+            "SSH_PRIVATE_KEY",
             "WORK_LLM",
+            "DATABASE_URL",
+            "KEYBOARD",
             "TOKENIZERS_PARALLELISM",
         ];
         assert_eq!(
             names(&all, &["WORK_LLM"]),
-            ["PATH", "HOME", "TOKENIZERS_PARALLELISM"]
+            [
+                "PATH",
+                "HOME",
+                "DATABASE_URL",
+                "KEYBOARD",
+                "TOKENIZERS_PARALLELISM"
+            ]
         );
     }
 

@@ -83,7 +83,7 @@ impl World {
 
     pub(super) fn connect(&mut self, epoch: u64) {
         self.send(Event::LinkState(LinkState::Up { epoch }));
-        self.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box",
+        self.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box", "home": "/home/ada",
             "who": {"role": "owner", "id": "owner", "name": "you"}}}));
     }
 
@@ -323,12 +323,17 @@ pub(super) fn empty() -> ConversationState {
             context_tokens: 76_000,
             context_limit: Some(200_000),
             usage: Usage::default(),
+            title: None,
+            parent: None,
+            read_only: None,
+            failed: None,
         },
         entries: Vec::new(),
         has_older: false,
         submissions: Vec::new(),
         turn: None,
         questions: Vec::new(),
+        children: Vec::new(),
     }
 }
 

@@ -28,6 +28,8 @@ fn everything(words_of_all: &str) -> porthole_protocol::ConversationState {
         author(AuthorKind::System, "s", &evil),
         EntryBody::Compaction {
             summary: evil.clone(),
+            automatic: false,
+            kept: Vec::new(),
         },
     );
     talk.add(

@@ -49,12 +49,17 @@ pub(super) fn empty() -> ConversationState {
             context_tokens: 0,
             context_limit: None,
             usage: Usage::default(),
+            title: None,
+            parent: None,
+            read_only: None,
+            failed: None,
         },
         entries: Vec::new(),
         has_older: false,
         submissions: Vec::new(),
         turn: None,
         questions: Vec::new(),
+        children: Vec::new(),
     }
 }
 
