@@ -12,6 +12,7 @@ use porthole_protocol::{ConversationId, SessionId, Topic, replies};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use crate::{
+    composer::Chip,
     conversation::Conversation,
     conversation_view,
     effects::{Effects, Purpose},
@@ -22,6 +23,7 @@ use crate::{
     look::Look,
     notice::Tone,
     picker::Picker,
+    share::Sharing,
 };
 use pace::{Cause, Pace};
 
@@ -41,6 +43,7 @@ pub struct App {
     pub(crate) picker: Option<Picker>,
     pub(crate) help: Option<Help>,
     pub(crate) models: Option<replies::Models>,
+    pub(crate) sharing: Sharing,
     /// Until when the list takes no letters, in milliseconds since the Unix epoch.
     pub(crate) deaf_until_ms: u64,
     pub(crate) interrupted_ms: Option<u64>,
@@ -84,7 +87,7 @@ impl App {
             Event::Outcome { request, outcome } => self.outcome(request, outcome),
             Event::Wake => self.dirty |= self.pace.woke(),
             Event::SaveSnapshot | Event::Stop => self.save(),
-            Event::Attached(_) => {}
+            Event::Attached(file) => self.attached(file),
         }
     }
 
@@ -111,12 +114,37 @@ impl App {
                     screen.composer.set(text.trim_end_matches('\n'));
                 }
             }
-            (Some(Purpose::Copy), Outcome::Done(words)) => self.fx.say(Tone::Done, words),
+            (Some(Purpose::Told), Outcome::Done(words)) => self.fx.say(Tone::Done, words),
             (_, Outcome::Refused(words)) => self.fx.say(Tone::Info, words),
             (_, Outcome::Failed(words)) => self.fx.say(Tone::Error, words),
             (_, Outcome::Done(_) | Outcome::Edited(_)) => {}
         }
         self.dirty = true;
+    }
+
+    /// A file belongs to the conversation in which the visitor agreed to it, also where another is open by now.
+    fn attached(&mut self, file: porthole_bridge::Attached) {
+        self.dirty = true;
+        let (Ok(session), Ok(id)) = (
+            SessionId::parse(&file.place.session),
+            porthole_protocol::AttachmentId::parse(&file.id),
+        ) else {
+            return;
+        };
+        let key = (session, ConversationId(file.place.conversation));
+        let Some(screen) = self.screens.get_mut(&key) else {
+            return;
+        };
+        let chip = Chip {
+            id,
+            name: file.name,
+            bytes: file.bytes,
+            media_type: file.media_type,
+        };
+        if !screen.composer.attach(chip) {
+            self.fx
+                .say(Tone::Error, "a message takes at most ten files");
+        }
     }
 
     /// Returns the open conversation.
