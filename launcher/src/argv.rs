@@ -1,33 +1,60 @@
-//! Wiping a secret argument from the process list, where the system lets a process do that to itself.
-//! Linux shows a process's arguments from its own memory, which it may write through `/proc/self/mem`.
+//! Wiping a secret argument or variable from the process list, where the system lets a process do that to itself.
+//! Linux shows both from the process's own memory, which it may write through `/proc/self/mem`.
+
+use std::sync::OnceLock;
 
 /// Overwrites every argument after the program's name with blanks; returns whether that was done.
-/// The arguments must have been read before.
+/// The arguments must have been read before. It is done once.
 pub fn wipe() -> bool {
-    wipe_memory().is_some()
+    static DONE: OnceLock<bool> = OnceLock::new();
+    *DONE.get_or_init(|| wipe_memory().is_some())
 }
 
-/// Overwrites the value of a variable where the system shows this process's environment; returns whether that was done, or there was none.
-/// The variable must have been read before; afterwards it is empty.
+/// Overwrites a variable's value as the process list shows it; returns whether that was done. The value must have been
+/// read before.
 pub fn wipe_variable(name: &str) -> bool {
-    match std::env::var_os(name) {
-        Some(_) => wipe_environment(name).is_some(),
-        None => true,
-    }
+    wipe_value(name).is_some()
 }
 
 #[cfg(target_os = "linux")]
 fn wipe_memory() -> Option<()> {
     let shown = std::fs::read("/proc/self/cmdline").ok()?;
     let name = shown.iter().position(|byte| *byte == 0)? + 1;
-    blank(ARGUMENTS, name, shown.len().checked_sub(name)?)
+    let length = shown.len().checked_sub(name)?;
+    write_zeros(field(ARGUMENTS)?.checked_add(name as u64)?, length)
 }
 
 #[cfg(target_os = "linux")]
-fn wipe_environment(name: &str) -> Option<()> {
+fn wipe_value(name: &str) -> Option<()> {
     let shown = std::fs::read("/proc/self/environ").ok()?;
-    let (from, length) = place_of(&shown, name)?;
-    blank(ENVIRONMENT, from, length)
+    let start = field(ENVIRONMENT)?;
+    let (at, length) = value_in(&shown, name)?;
+    write_zeros(start.checked_add(at as u64)?, length)
+}
+
+/// Returns where the value of `name` is, and how long it is.
+#[cfg(target_os = "linux")]
+fn value_in(environment: &[u8], name: &str) -> Option<(usize, usize)> {
+    let mut at = 0;
+    for variable in environment.split(|byte| *byte == 0) {
+        let value = variable.strip_prefix(name.as_bytes());
+        if let Some(value) = value.and_then(|value| value.strip_prefix(b"=")) {
+            return Some((at + name.len() + 1, value.len()));
+        }
+        at += variable.len() + 1;
+    }
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn write_zeros(at: u64, length: usize) -> Option<()> {
+    use std::os::unix::fs::FileExt;
+
+    let memory = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/proc/self/mem")
+        .ok()?;
+    memory.write_all_at(&vec![0; length], at).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -36,50 +63,26 @@ fn wipe_memory() -> Option<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn wipe_environment(_: &str) -> Option<()> {
+fn wipe_value(_: &str) -> Option<()> {
     None
 }
 
-/// The 48th and the 50th field of `/proc/self/stat`, counted from the third.
+/// `arg_start` and `env_start`, the 48th and 50th field, counted from the third.
 #[cfg(target_os = "linux")]
 const ARGUMENTS: usize = 45;
 #[cfg(target_os = "linux")]
 const ENVIRONMENT: usize = 47;
 
-/// Writes zeros over `length` bytes, `from` bytes after the address in that field.
 #[cfg(target_os = "linux")]
-fn blank(field: usize, from: usize, length: usize) -> Option<()> {
-    use std::os::unix::fs::FileExt;
-
-    let start = address(&std::fs::read_to_string("/proc/self/stat").ok()?, field)?;
-    let memory = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/proc/self/mem")
-        .ok()?;
-    memory
-        .write_all_at(&vec![0; length], start.checked_add(from as u64)?)
-        .ok()
+fn field(number: usize) -> Option<u64> {
+    field_of(&std::fs::read_to_string("/proc/self/stat").ok()?, number)
 }
 
-/// Returns where the value of a variable begins, and its length.
+/// Returns a number behind the second field, which is the name in parentheses and may hold anything.
 #[cfg(target_os = "linux")]
-fn place_of(environment: &[u8], name: &str) -> Option<(usize, usize)> {
-    let mut from = 0;
-    for entry in environment.split(|byte| *byte == 0) {
-        let value = entry.strip_prefix(name.as_bytes());
-        if let Some(value) = value.and_then(|rest| rest.strip_prefix(b"=")) {
-            return Some((from + name.len() + 1, value.len()));
-        }
-        from += entry.len() + 1;
-    }
-    None
-}
-
-/// Returns an address; the second field is the name in parentheses and may hold anything.
-#[cfg(target_os = "linux")]
-fn address(stat: &str, field: usize) -> Option<u64> {
+fn field_of(stat: &str, number: usize) -> Option<u64> {
     let after_name = stat.rsplit_once(')')?.1;
-    after_name.split_whitespace().nth(field)?.parse().ok()
+    after_name.split_whitespace().nth(number)?.parse().ok()
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -87,18 +90,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_value_of_a_variable_is_found_whole_and_no_other() {
-        let shown = b"A=1\0PORTHOLE_LINKS=no\0PORTHOLE_LINK=secret\0B=PORTHOLE_LINK=x\0";
-        let (from, length) = place_of(shown, "PORTHOLE_LINK").expect("there");
-        assert_eq!(&shown[from..from + length], b"secret");
-        assert_eq!(place_of(shown, "C"), None);
+    fn the_fields_are_found_behind_any_name() {
+        let fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+        let stat = format!("7 (a) b (c)) {}", fields.join(" "));
+        assert_eq!(field_of(&stat, ARGUMENTS), Some(48));
+        assert_eq!(field_of(&stat, ENVIRONMENT), Some(50));
     }
 
     #[test]
-    fn the_start_of_the_arguments_is_found_behind_any_name() {
-        let fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
-        let stat = format!("7 (a) b (c)) {}", fields.join(" "));
-        assert_eq!(address(&stat, ARGUMENTS), Some(48));
-        assert_eq!(address(&stat, ENVIRONMENT), Some(50));
+    fn the_value_of_a_variable_is_found_among_others() {
+        let environment = b"A=1\0LINKS=no\0LINK=secret\0Z=\0";
+        let (at, length) = value_in(environment, "LINK").expect("there");
+        assert_eq!(&environment[at..at + length], b"secret");
+        assert_eq!(value_in(environment, "LIN"), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     argv, debug, doctor,
     failure::Failure,
     launch::{self, Wish},
-    prompt, servers, sign_out,
+    privacy, prompt, servers, sign_out,
     surroundings::var,
     terminal,
 };
@@ -109,7 +109,12 @@ enum Debug {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli) {
+    if std::env::args_os().any(|argument| argument.to_string_lossy().contains('#')) {
+        argv::wipe();
+    }
+    let link = privacy::take_variable(prompt::VARIABLE);
+    privacy::hide();
+    match run(cli, link) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             // Nobody to tell means nothing to do.
@@ -119,10 +124,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<u8, Failure> {
+fn run(cli: Cli, link: Option<String>) -> Result<u8, Failure> {
     match cli.command {
-        None => open(cli.target, cli.session, cli.ssh),
-        Some(Command::Join { link, name }) => join(link, name),
+        None => open(cli.target, link, cli.session, cli.ssh),
+        Some(Command::Join { link: given, name }) => join(given.or(link), name),
         Some(Command::Servers { json }) => servers::run(json),
         Some(Command::SignOut {
             origin,
@@ -143,6 +148,7 @@ fn run(cli: Cli) -> Result<u8, Failure> {
 
 fn open(
     target: Option<String>,
+    link: Option<String>,
     session: Option<String>,
     ssh: Option<String>,
 ) -> Result<u8, Failure> {
@@ -153,7 +159,7 @@ fn open(
             session,
         },
         None => Wish::Open {
-            target: link(target)?,
+            target: wiped(target.or(link))?,
             session,
         },
     };
@@ -162,22 +168,20 @@ fn open(
 }
 
 fn join(given: Option<String>, name: Option<String>) -> Result<u8, Failure> {
-    let link = link(given)?;
+    let link = wiped(given)?;
     terminal::check(var("TERM").as_deref())?;
     launch::run(Wish::Join { link, name })
 }
 
 /// Returns the link or origin from wherever it comes, and wipes it where others could see it.
-fn link(argument: Option<String>) -> Result<Option<String>, Failure> {
-    let variable = var(prompt::VARIABLE).filter(|text| !text.is_empty());
-    let is_secret = argument.as_deref().is_some_and(|text| text.contains('#'));
-    let wiped = argv::wipe_variable(prompt::VARIABLE) && (!is_secret || argv::wipe());
-    if !wiped {
+fn wiped(given: Option<String>) -> Result<Option<String>, Failure> {
+    let is_secret = given.as_deref().is_some_and(|text| text.contains('#'));
+    if is_secret && !argv::wipe() {
         crate::warn(
             "the link could not be wiped from the process list; give it by the prompt or a pipe",
         );
     }
-    match argument.or(variable) {
+    match given {
         Some(link) => Ok(Some(link)),
         None => prompt::from_stdin(),
     }

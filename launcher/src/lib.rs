@@ -8,10 +8,10 @@ pub mod doctor;
 pub mod invitation;
 pub mod launch;
 pub mod name;
+pub mod privacy;
 pub mod prompt;
 pub mod servers;
 pub mod sign_out;
-mod walls;
 
 // The decisions.
 pub mod app;
@@ -25,6 +25,7 @@ pub mod driver;
 pub mod errand;
 pub mod signals;
 pub mod slumber;
+pub mod stage;
 pub mod wake;
 
 // The server.

@@ -93,7 +93,7 @@ fn state(app: &App) -> String {
         Standing::Connecting => "connecting".to_owned(),
         Standing::Up => "connected".to_owned(),
         Standing::Down(why) => match app.link.left {
-            Some(left) => format!("reconnecting in {left} s: {why}"),
+            Some(left) => format!("again in {left} s: {why}"),
             None => format!("reconnecting: {why}"),
         },
         Standing::Ended => "not connected".to_owned(),

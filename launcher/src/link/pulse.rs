@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
@@ -30,6 +30,8 @@ const STALL: Duration = Duration::from_secs(10);
 /// Signs of life of one connection.
 pub(super) struct Pulse {
     heard: Mutex<Instant>,
+    /// Counts what was heard: clocks are too coarse to tell two moments apart.
+    signs: AtomicU64,
     wrote: Mutex<Instant>,
     busy: AtomicBool,
     due: Notify,
@@ -42,6 +44,7 @@ impl Pulse {
         let now = Instant::now();
         Self {
             heard: Mutex::new(now),
+            signs: AtomicU64::new(0),
             wrote: Mutex::new(now),
             busy: AtomicBool::new(false),
             due: Notify::new(),
@@ -52,6 +55,11 @@ impl Pulse {
 
     /// Counts from now.
     pub(super) fn begin(&self) {
+        self.sign();
+    }
+
+    fn sign(&self) {
+        self.signs.fetch_add(1, Ordering::Relaxed);
         set(&self.heard);
     }
 
@@ -62,7 +70,7 @@ impl Pulse {
 
     /// Tells whether reading waits for somebody on this side.
     pub(super) fn busy(&self, busy: bool) {
-        set(&self.heard);
+        self.sign();
         self.busy.store(busy, Ordering::Relaxed);
     }
 
@@ -83,11 +91,12 @@ impl Pulse {
                 () = self.quiet() => ANSWER,
                 () = self.probe.notified() => ANSWER_AWAKE,
             };
+            // The answer may be there before the writer has told that it asked.
+            let before = self.signs.load(Ordering::Relaxed);
             self.due.notify_one();
             self.pinged.notified().await;
-            let before = get(&self.heard);
             sleep(patience).await;
-            if get(&self.heard) == before && !self.busy.load(Ordering::Relaxed) {
+            if self.signs.load(Ordering::Relaxed) == before && !self.busy.load(Ordering::Relaxed) {
                 return;
             }
         }
@@ -146,7 +155,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Measured<S> {
         let this = self.get_mut();
         let read = Pin::new(&mut this.inner).poll_read(cx, buf);
         if read.is_ready() {
-            set(&this.pulse.heard);
+            this.pulse.sign();
         }
         read
     }

@@ -9,7 +9,7 @@ use porthole_tests::bench::{self, Row};
 /// Measures release builds beside references taken in the same run.
 #[derive(Parser)]
 struct Options {
-    /// One of start, key, stream, idle, filter; without it, all.
+    /// One of start, key, hop, stream, idle, filter; without it, all.
     name: Option<String>,
     /// Also writes the rows as JSON.
     #[arg(long)]
@@ -29,6 +29,9 @@ fn main() -> anyhow::Result<()> {
     if wanted("key") {
         rows.extend(bench::key::measure()?);
     }
+    if wanted("hop") {
+        rows.extend(bench::hop::measure()?);
+    }
     if wanted("stream") {
         rows.extend(bench::stream::measure()?);
     }
@@ -40,7 +43,7 @@ fn main() -> anyhow::Result<()> {
     }
     anyhow::ensure!(
         !rows.is_empty(),
-        "there is no such measure; there are start, key, stream, idle, filter"
+        "there is no such measure; there are start, key, hop, stream, idle, filter"
     );
     print!("{}", table(&rows));
     if let Some(path) = &options.json {

@@ -79,7 +79,7 @@ fn a_draft_outlives_the_line_and_the_trust_line_says_how_it_stands() {
     scene.terminal.type_and_see("half a thought");
     let address = scene.server.address.clone();
     scene.proxy.lead_to("127.0.0.1:1");
-    scene.terminal.wait_for("reconnecting in ");
+    scene.terminal.wait_for("again in ");
     scene.terminal.wait_for("half a thought");
     scene.proxy.lead_to(&address);
     scene.terminal.wait_for("connected again");

@@ -137,7 +137,7 @@ fn while_an_attempt_is_waited_for_the_seconds_are_counted_down_and_its_end_is_to
     world.link(LinkHappening::Down(DoorError::Refused));
     let seconds = |world: &mut World| {
         let row = world.last_row();
-        let (_, after) = row.split_once("reconnecting in ").expect("a countdown");
+        let (_, after) = row.split_once("again in ").expect("a countdown");
         let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<u32>().expect("a number")
     };
