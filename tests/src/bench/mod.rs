@@ -3,6 +3,7 @@
 pub mod filter;
 pub mod idle;
 pub mod key;
+pub mod load;
 pub mod start;
 pub mod stream;
 
