@@ -25,6 +25,7 @@ use crate::{
     link::{self, Connection, LinkEvent},
     sandbox::{self, Sandbox, SandboxEvent},
     signals::{ProcessSignal, Signals},
+    slumber::Slumber,
     surroundings::{Surroundings, var},
     terminal::{
         self, Keyboard,
@@ -79,6 +80,7 @@ struct Driver {
     connection: Option<Connection>,
     preparing: Option<JoinHandle<()>>,
     alarms: [Option<Instant>; Alarm::COUNT],
+    slumber: Slumber,
     to_loop: Senders,
 }
 
@@ -160,6 +162,7 @@ impl Driver {
             connection: None,
             preparing: None,
             alarms: [None; Alarm::COUNT],
+            slumber: Slumber::default(),
             to_loop: Senders {
                 link: to_link,
                 done: to_done,
@@ -210,7 +213,12 @@ impl Driver {
         if let Input::Alarm(alarm) = input {
             self.alarms[alarm as usize] = None;
         }
-        let effects = self.app.handle(input, Instant::now());
+        let now = Instant::now();
+        let mut effects = Vec::new();
+        if self.slumber.passed() {
+            effects = self.app.handle(Input::Slept, now);
+        }
+        effects.extend(self.app.handle(input, now));
         self.perform_all(effects).await
     }
 
@@ -310,7 +318,9 @@ impl Driver {
         let cursor = self.app.view(&mut self.buffer);
         let own = size.rows.saturating_sub(1);
         let bytes = self.painter.frame(&self.buffer, cursor, own);
-        write(&bytes)
+        write(&bytes)?;
+        self.app.shown(Instant::now());
+        ControlFlow::Continue(())
     }
 
     fn title(&mut self, text: &str) -> Flow {
@@ -433,6 +443,8 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Feedback,
         Alarm::Reconnect,
         Alarm::Snapshot,
+        Alarm::Sure,
+        Alarm::Grant,
     ];
     let set = all
         .into_iter()

@@ -14,6 +14,7 @@ mod walls;
 // The decisions.
 pub mod app;
 pub mod backoff;
+pub mod chord;
 pub mod gesture;
 pub mod permit;
 
@@ -21,6 +22,7 @@ pub mod permit;
 pub mod driver;
 pub mod errand;
 pub mod signals;
+pub mod slumber;
 
 // The server.
 pub mod credential;
@@ -30,6 +32,7 @@ pub mod link;
 // The UI.
 pub mod bundle;
 pub mod escape;
+pub mod host;
 pub mod sandbox;
 pub mod screen;
 

@@ -86,7 +86,7 @@ impl Server {
     /// Where the catalog cannot be read.
     pub fn new(parts: Parts) -> rusqlite::Result<Arc<Self>> {
         let sessions = parts.catalog.sessions()?;
-        let board = Switchboard::new(machine_name(), now_ms(), sessions);
+        let board = Switchboard::new(machine_name(), now_ms(), sessions).at_home(home_dir());
         let server = Arc::new(Self {
             data: parts.data,
             key: parts.key,
@@ -450,6 +450,13 @@ fn owner_name() -> String {
         .ok()
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| "owner".to_owned())
+}
+
+/// Returns the home directory as it is shown; empty where none is known.
+fn home_dir() -> String {
+    directories::BaseDirs::new()
+        .map(|dirs| dirs.home_dir().display().to_string())
+        .unwrap_or_default()
 }
 
 fn machine_name() -> String {

@@ -26,6 +26,8 @@ pub enum Input {
     Local(LocalDone),
     /// A time that was asked for has come.
     Alarm(Alarm),
+    /// This computer was asleep since the last input.
+    Slept,
     /// The process is to end, with this status.
     Terminate(u8),
 }
@@ -80,9 +82,13 @@ pub enum Alarm {
     Reconnect,
     /// A snapshot was waited for long enough.
     Snapshot,
+    /// The silence after a yes has passed.
+    Sure,
+    /// A question was not answered for so long that no answer is good any more.
+    Grant,
 }
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 7;
 }

@@ -5,9 +5,11 @@ mod actions;
 mod connection;
 mod dialog;
 mod effect;
+mod grant;
 mod input;
 mod keys;
 mod page;
+mod question;
 mod random;
 mod trust;
 mod ui;
@@ -16,7 +18,7 @@ mod view;
 use std::time::{Duration, Instant};
 
 use porthole_bridge::{
-    Background, ColorDepth, Event, LinkState, MouseKind, Place, Request, Size, limits,
+    Background, ColorDepth, Event, Key, LinkState, MouseKind, Place, Request, Size, limits,
 };
 use porthole_door::Redeemer;
 use ratatui::{buffer::Buffer, layout::Position};
@@ -24,11 +26,12 @@ use ratatui::{buffer::Buffer, layout::Position};
 use crate::{
     gesture::Gesture,
     screen::Screen,
-    terminal::event::{Press, TerminalEvent, is_launcher_key},
+    terminal::event::{Press, TerminalEvent},
 };
 use connection::Connection;
 use dialog::Dialog;
 pub use effect::{Asked, Effect, Farewell, Secret};
+use grant::Grant;
 pub use input::{Alarm, DoorInput, Input, LocalDone, Trouble};
 use page::Page;
 use random::Random;
@@ -53,6 +56,8 @@ pub struct Fixed {
     pub background: Background,
     /// Whether box and symbol glyphs are shown.
     pub unicode: bool,
+    /// Whether there is a desktop that opens addresses.
+    pub desktop: bool,
     /// The visitor's preferences.
     pub preferences: crate::preferences::Preferences,
     /// Minutes that local time is ahead of UTC.
@@ -73,6 +78,9 @@ pub struct App {
     menu: Option<usize>,
     place: Option<Place>,
     gesture: Gesture,
+    last_key: Option<(Key, Instant)>,
+    /// An editor is open; where its text belongs.
+    editing: Option<Grant>,
     refusals: u32,
     feedback: Option<String>,
     title: Option<String>,
@@ -103,6 +111,8 @@ impl App {
             menu: None,
             place,
             gesture: Gesture::default(),
+            last_key: None,
+            editing: None,
             refusals: 0,
             feedback: None,
             title: None,
@@ -147,6 +157,7 @@ impl App {
             Input::Door(input) => self.door(input, now),
             Input::Local(done) => self.local_done(done, now),
             Input::Alarm(alarm) => self.alarm(alarm, now),
+            Input::Slept => self.slept(),
             Input::Terminate(status) => self.quit(status, None),
         }
         self.pace(now);
@@ -175,11 +186,12 @@ impl App {
     }
 
     fn terminal(&mut self, event: TerminalEvent, now: Instant) {
+        let launcher = self.fixed.preferences.launcher_key;
         match event {
             _ if self.away => {}
-            TerminalEvent::Key { key, .. } if is_launcher_key(&key) => self.launcher_key(),
+            TerminalEvent::Key { key, .. } if launcher.is(&key) => self.launcher_key(),
             TerminalEvent::Key { key, press } => self.key(key, press, now),
-            TerminalEvent::Paste(text) => self.paste(text),
+            TerminalEvent::Paste(text) => self.paste(text, now),
             TerminalEvent::Mouse(mouse) => {
                 let inside = mouse.row < ui_size(self.size).rows;
                 if self.ui_has_focus() && inside {
@@ -193,9 +205,10 @@ impl App {
         }
     }
 
-    fn key(&mut self, key: porthole_bridge::Key, press: Press, now: Instant) {
+    fn key(&mut self, key: Key, press: Press, now: Instant) {
+        self.last_key = Some((key, now));
         if self.dialog.is_some() {
-            self.dialog_key(key, now);
+            self.dialog_key(key, press, now);
         } else if self.menu.is_some() {
             self.menu_key(key, now);
         } else if self.page.is_some() {
@@ -208,9 +221,12 @@ impl App {
         }
     }
 
-    fn paste(&mut self, text: String) {
+    fn paste(&mut self, text: String, now: Instant) {
         // A dialog and the menu eat pastes; only the field for a fresh link takes one.
-        if self.dialog.is_some() || self.menu.is_some() {
+        if let Some(dialog) = &mut self.dialog {
+            return dialog.hush(now);
+        }
+        if self.menu.is_some() {
             return;
         }
         match &mut self.page {
@@ -232,7 +248,7 @@ impl App {
         self.screen.resize(inner.cols, inner.rows);
         self.tell_ui(Event::Resize(inner));
         match &mut self.dialog {
-            Some(dialog) if dialog.fits(size) => dialog.hush(now),
+            Some(dialog) if dialog.lay(size).is_some() => dialog.hush(now),
             _ => self.refuse_dialog("the window is too small to ask"),
         }
         self.out.push(Effect::Forget);
@@ -260,6 +276,8 @@ impl App {
             }
             Alarm::Reconnect => self.connect(),
             Alarm::Snapshot => self.finish_replacement(now),
+            Alarm::Sure => self.sure(now),
+            Alarm::Grant => self.refuse_dialog("there was no answer in ten minutes"),
         }
     }
 
@@ -295,7 +313,15 @@ impl App {
         if place != self.place {
             self.place = place;
             self.refuse_dialog("the screen that asked is gone");
+            self.gesture.drop_it();
+            self.paste_edited();
         }
+    }
+
+    /// Time has passed that no clock here has counted: what was permitted or asked before is over.
+    fn slept(&mut self) {
+        self.refuse_dialog("this computer slept meanwhile");
+        self.gesture.drop_it();
     }
 
     /// Says something short on the trust line.

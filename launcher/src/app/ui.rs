@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_bridge::{Event, Role, Start, limits};
+use porthole_bridge::{Event, Place, Role, Start, limits};
 use porthole_door::Redeemer;
 
 use super::{Alarm, App, Effect, Page, connection::Standing, ui_size};
@@ -25,8 +25,8 @@ pub(super) struct Ui {
     /// The bundle that ran last.
     last: Option<String>,
     snapshot: Option<Vec<u8>>,
-    /// What came back from the editor after the UI that asked had ended.
-    pub(super) edited: Option<String>,
+    /// What came back from the editor after the UI that asked had ended or gone elsewhere, and where it belongs.
+    pub(super) edited: Option<(Option<Place>, String)>,
     pub(super) failures: u32,
 }
 
@@ -79,9 +79,7 @@ impl App {
         }
         self.dirty = true;
         self.feed_new_ui();
-        if let Some(text) = self.ui.edited.take() {
-            self.tell_ui(Event::Paste(text));
-        }
+        self.paste_edited();
     }
 
     fn start(&self) -> Start {

@@ -22,6 +22,8 @@ pub(crate) enum Ask {
     History { before: Option<u64>, limit: usize },
     /// A range of a command's output.
     Output(OutputRange),
+    /// Names below the working directory.
+    Files { query: String, limit: usize },
 }
 
 /// A range of a command's output.
@@ -146,6 +148,20 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
                 bytes,
             }))
         }
+        Call::FilesFind {
+            session,
+            conversation,
+            query,
+            limit,
+        } => {
+            at(own, &session, conversation)?;
+            check_query(&query)?;
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Ok(Ask::Files {
+                query,
+                limit: limit.clamp(1, limits::FILES_FOUND),
+            })
+        }
         Call::SessionCreate { .. }
         | Call::SessionRename { .. }
         | Call::SessionPin { .. }
@@ -209,6 +225,15 @@ fn check_range(bytes: u32) -> Result<(), CallError> {
     let kib = limits::OUTPUT_READ_MAX >> 10;
     let message = format!("a read of output is 1 byte to {kib} KiB");
     Err(CallError::new(ErrorCode::Invalid, message))
+}
+
+fn check_query(query: &str) -> Result<(), CallError> {
+    let most = limits::FILES_QUERY_CHARS;
+    if query.chars().count() <= most {
+        return Ok(());
+    }
+    let message = format!("a path to look for has at most {most} characters");
+    Err(CallError::new(ErrorCode::TooLarge, message))
 }
 
 fn not_here(method: Method) -> CallError {

@@ -10,12 +10,15 @@ use std::{
 };
 
 use porthole_env::Environment;
-use porthole_protocol::{ModelInfo, ModelRef, RunId, RunOutput, ToolDetail, ToolOutcome};
+use porthole_protocol::{
+    CallError, ModelInfo, ModelRef, RunId, RunOutput, ToolDetail, ToolOutcome, replies,
+};
 use tokio::sync::{mpsc, watch};
 
 use crate::{
     call::told,
     conversation::{Planned, Rules, ToolStart},
+    files,
     model::{self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response},
     tool::{self, PlanError, Seen, ToolContext, ToolResult},
 };
@@ -243,6 +246,22 @@ impl Hands {
             }
             #[cfg(test)]
             Self::Scripted(_) => None,
+        }
+    }
+
+    /// Finds names below the working directory.
+    pub(crate) fn files(
+        &self,
+        query: String,
+        limit: usize,
+    ) -> Work<Result<replies::Files, CallError>> {
+        match self {
+            Self::Real(real) => {
+                let (environment, cwd) = (Arc::clone(&real.environment), real.cwd.clone());
+                Box::pin(async move { files::find(&*environment, cwd, &query, limit).await })
+            }
+            #[cfg(test)]
+            Self::Scripted(_) => Box::pin(async { Ok(replies::Files::default()) }),
         }
     }
 

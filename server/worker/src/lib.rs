@@ -5,6 +5,7 @@ mod call;
 mod calls;
 mod conversation;
 mod failure;
+mod files;
 mod fit;
 mod hands;
 mod link;

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porthole_protocol::{Call, CallError, ErrorCode, ModelInfo, ModelRef, RequestId, Who, replies};
 
-use super::Session;
+use super::{Session, events::Event};
 use crate::{
     access,
     calls::{self, Ask, OutputRange},
@@ -58,7 +58,19 @@ impl Session {
                 let reply = self.output(&range).map(|output| json(&output));
                 self.reply(ticket, reply).await;
             }
+            Ask::Files { query, limit } => self.start_files(ticket, query, limit),
         }
+    }
+
+    /// Looks for names beside the driver: a large tree takes its time.
+    fn start_files(&self, ticket: Ticket, query: String, limit: usize) {
+        let work = self.hands.files(query, limit);
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            let reply = work.await.map(|files| json(&files));
+            // Nobody listens only where the session is closing.
+            let _ = events.send(Event::Answer(ticket, reply));
+        });
     }
 
     async fn change(&mut self, ticket: Ticket, who: &Who, key: Option<String>, change: Request) {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use porthole_protocol::{CallId, RunId, RunOutput, ToolDetail};
+use porthole_protocol::{CallError, CallId, RunId, RunOutput, ToolDetail};
 use tokio::time::Instant;
 
 use super::Session;
 use crate::{
-    conversation::Input,
+    conversation::{Input, Ticket},
     model::{ModelError, Piece, Response},
     tool::ToolResult,
 };
@@ -21,6 +21,8 @@ pub(super) enum Event {
     Previewed(CallId, ToolDetail),
     Tool(CallId, ToolResult),
     Shell(RunId, ToolResult),
+    /// The reply to a call that only looks.
+    Answer(Ticket, Result<String, CallError>),
 }
 
 impl Session {
@@ -37,6 +39,7 @@ impl Session {
                     },
                 }
             }
+            Event::Answer(ticket, reply) => return self.reply(ticket, reply).await,
             Event::Previewed(call, detail) => {
                 self.runs.remove(call.as_str());
                 Input::Previewed { call, detail }
