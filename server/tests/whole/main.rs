@@ -9,6 +9,7 @@ mod link;
 mod process;
 mod real;
 mod tls;
+mod transfer;
 mod world;
 
 #[test]
