@@ -18,7 +18,7 @@ impl Disk {
     /// Returns `None` where one cannot be made, but on machines that check everything.
     fn at(path: &Path) -> Option<Self> {
         let made = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs"])
             .arg(path)
             .output()
             .expect("`mount` is needed here");
