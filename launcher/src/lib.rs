@@ -6,10 +6,10 @@ pub mod argv;
 pub mod cli;
 pub mod doctor;
 pub mod launch;
+pub mod privacy;
 pub mod prompt;
 pub mod servers;
 pub mod sign_out;
-mod walls;
 
 // The decisions.
 pub mod app;
@@ -23,6 +23,7 @@ pub mod driver;
 pub mod errand;
 pub mod signals;
 pub mod slumber;
+pub mod stage;
 
 // The server.
 pub mod credential;

@@ -9,7 +9,7 @@ use porthole_tests::bench::{self, Row};
 /// Measures release builds beside references taken in the same run.
 #[derive(Parser)]
 struct Options {
-    /// One of start, key, stream, idle, filter, load; without it, all.
+    /// One of start, key, hop, stream, idle, filter, load; without it, all.
     name: Option<String>,
     /// Also writes the rows as JSON.
     #[arg(long)]
@@ -32,6 +32,9 @@ fn main() -> anyhow::Result<()> {
     if wanted("key") {
         rows.extend(bench::key::measure()?);
     }
+    if wanted("hop") {
+        rows.extend(bench::hop::measure()?);
+    }
     if wanted("stream") {
         rows.extend(bench::stream::measure()?);
     }
@@ -50,7 +53,7 @@ fn main() -> anyhow::Result<()> {
     }
     anyhow::ensure!(
         !rows.is_empty(),
-        "there is no such measure; there are start, key, stream, idle, filter, load"
+        "there is no such measure; there are start, key, hop, stream, idle, filter, load"
     );
     print!("{}", table(&rows));
     if let Some(path) = &options.json {
