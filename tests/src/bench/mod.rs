@@ -4,6 +4,7 @@ pub mod filter;
 pub mod hop;
 pub mod idle;
 pub mod key;
+pub mod load;
 pub mod start;
 pub mod stream;
 

@@ -41,6 +41,8 @@ fn serve(world: &World, files: &Files) -> Server {
     let path = |path: &PathBuf| path.display().to_string();
     let (cert, key) = (path(&files.cert), path(&files.key));
     let arguments = [
+        "--listen",
+        "127.0.0.1:0",
         "--tls-cert",
         &cert,
         "--tls-key",
@@ -48,7 +50,7 @@ fn serve(world: &World, files: &Files) -> Server {
         "--allow-host",
         "localhost",
     ];
-    world.serve_with("127.0.0.1:0", &arguments).expect("serves")
+    world.serve_with(&arguments, &[]).expect("serves")
 }
 
 /// Returns a link of the server under the name `localhost`.
