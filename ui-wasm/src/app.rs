@@ -48,6 +48,8 @@ pub struct App {
     pub(crate) deaf_until_ms: u64,
     pub(crate) interrupted_ms: Option<u64>,
     size: Option<Size>,
+    /// The screen that was drawn last, kept because making its cells costs more than drawing them.
+    screen_cells: Buffer,
     dirty: bool,
     pace: Pace,
     place: Option<Option<Place>>,
@@ -237,10 +239,13 @@ impl App {
         let size = self.size?;
         self.dirty = false;
         let area = Rect::new(0, 0, size.cols, size.rows);
-        let mut buf = Buffer::empty(area);
+        let mut buf = std::mem::take(&mut self.screen_cells);
+        buf.resize(area);
+        buf.reset();
         let cursor = self.view(area, &mut buf);
         self.out
             .push(Request::Frame(frame::encode(&buf, cursor, self.look.depth)));
+        self.screen_cells = buf;
         self.open
             .as_ref()
             .and_then(|key| self.screens.get_mut(key))
