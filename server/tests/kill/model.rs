@@ -102,7 +102,8 @@ fn check(messages: &[Value]) -> Result<(), String> {
 
 fn say(mut stream: TcpStream, last: &Value) -> std::io::Result<()> {
     let said = last["content"].as_str().unwrap_or_default();
-    let said = said.rsplit("\n\n").next().unwrap_or_default();
+    // Before what was typed stands the line that says who speaks.
+    let said = said.lines().last().unwrap_or_default();
     match (last["role"].as_str(), said.split_once(' ')) {
         (Some("user"), Some(("fail", _))) => {
             let body =
