@@ -5,7 +5,9 @@ use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::{argv, debug, doctor, failure::Failure, launch, prompt, servers, sign_out, terminal};
+use crate::{
+    argv, debug, doctor, failure::Failure, launch, privacy, prompt, servers, sign_out, terminal,
+};
 
 /// Opens the UI that a Porthole server offers, behind glass.
 #[derive(Parser)]
@@ -82,7 +84,12 @@ enum Debug {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli) {
+    if std::env::args_os().any(|argument| argument.to_string_lossy().contains('#')) {
+        argv::wipe();
+    }
+    let link = privacy::take_variable(prompt::VARIABLE);
+    privacy::hide();
+    match run(cli, link) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             // Nobody to tell means nothing to do.
@@ -92,9 +99,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<u8, Failure> {
+fn run(cli: Cli, link: Option<String>) -> Result<u8, Failure> {
     match cli.command {
-        None => open(cli.target, cli.session),
+        None => open(cli.target, link, cli.session),
         Some(Command::Servers { json }) => servers::run(json),
         Some(Command::SignOut { origin, yes }) => sign_out::run(origin, yes),
         Some(Command::Doctor { json }) => doctor::run(json),
@@ -105,7 +112,11 @@ fn run(cli: Cli) -> Result<u8, Failure> {
     }
 }
 
-fn open(target: Option<String>, session: Option<String>) -> Result<u8, Failure> {
+fn open(
+    target: Option<String>,
+    link: Option<String>,
+    session: Option<String>,
+) -> Result<u8, Failure> {
     let is_secret = target.as_deref().is_some_and(|text| text.contains('#'));
     if is_secret && !argv::wipe() {
         crate::warn(
@@ -113,12 +124,9 @@ fn open(target: Option<String>, session: Option<String>) -> Result<u8, Failure> 
         );
     }
     terminal::check(crate::surroundings::var("TERM").as_deref())?;
-    let target = match target {
+    let target = match target.or(link) {
         Some(target) => Some(target),
-        None => match crate::surroundings::var(prompt::VARIABLE).filter(|text| !text.is_empty()) {
-            Some(link) => Some(link),
-            None => prompt::from_stdin()?,
-        },
+        None => prompt::from_stdin()?,
     };
     launch::run(target, session)
 }

@@ -9,9 +9,11 @@ use ratatui::{
     layout::{Position, Rect},
     style::{Color, Modifier},
 };
-use unicode_width::UnicodeWidthStr;
 
-use crate::{screen::width_is_disputed, terminal::colors::quantise};
+use crate::{
+    screen::{cluster, width_is_disputed},
+    terminal::colors::quantise,
+};
 
 /// What the terminal shows, as far as we know, and how to change it.
 pub struct Painter {
@@ -200,14 +202,14 @@ fn row(buffer: &Buffer, y: u16) -> &[Cell] {
 fn is_simple(cells: &[Cell]) -> bool {
     cells.iter().all(|cell| {
         let symbol = cell.symbol();
-        symbol.is_ascii() || (symbol.width() == 1 && !width_is_disputed(symbol))
+        symbol.is_ascii() || (cluster::width(symbol) == 1 && !width_is_disputed(symbol))
     })
 }
 
 fn width(cell: &Cell) -> u16 {
     match cell.symbol() {
         symbol if symbol.is_ascii() => 1,
-        symbol => symbol.width().clamp(1, 2) as u16,
+        symbol => cluster::width(symbol).max(1),
     }
 }
 

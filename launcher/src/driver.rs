@@ -23,8 +23,10 @@ use crate::{
     failure::Failure,
     folders::Folders,
     link::{self, Connection, LinkEvent},
-    sandbox::{self, Sandbox, SandboxEvent},
+    sandbox,
     signals::{ProcessSignal, Signals},
+    slumber::Slumber,
+    stage::{Place, Stage},
     surroundings::{Surroundings, var},
     terminal::{
         self, Keyboard,
@@ -75,10 +77,11 @@ struct Driver {
     away: bool,
     /// A stop of our own was ended; the signal that ended it is still to come and means nothing more.
     stopped: bool,
-    ui: Option<(u64, Sandbox)>,
+    stage: Stage,
     connection: Option<Connection>,
     preparing: Option<JoinHandle<()>>,
     alarms: [Option<Instant>; Alarm::COUNT],
+    slumber: Slumber,
     to_loop: Senders,
 }
 
@@ -156,10 +159,11 @@ impl Driver {
             reader,
             away: false,
             stopped: false,
-            ui: None,
+            stage: Stage::default(),
             connection: None,
             preparing: None,
             alarms: [None; Alarm::COUNT],
+            slumber: Slumber::default(),
             to_loop: Senders {
                 link: to_link,
                 done: to_done,
@@ -185,12 +189,12 @@ impl Driver {
 
     async fn next(&mut self, from: &mut Receivers) -> Next {
         // A UI that is behind gets its link frames later: the socket is not read while it has no room.
-        let room = self.ui.as_ref().is_none_or(|(_, ui)| ui.has_room());
+        let room = self.stage.has_room();
         tokio::select! {
             signal = from.signals.next() => Next::Signal(signal),
             event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
             Some(done) = from.done.recv() => Next::Done(done),
-            input = ui_event(&mut self.ui) => Next::Input(input),
+            input = self.stage.next() => Next::Input(input),
             Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
             () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
@@ -210,7 +214,12 @@ impl Driver {
         if let Input::Alarm(alarm) = input {
             self.alarms[alarm as usize] = None;
         }
-        let effects = self.app.handle(input, Instant::now());
+        let now = Instant::now();
+        let mut effects = Vec::new();
+        if self.slumber.passed() {
+            effects = self.app.handle(Input::Slept, now);
+        }
+        effects.extend(self.app.handle(input, now));
         self.perform_all(effects).await
     }
 
@@ -270,13 +279,15 @@ impl Driver {
                     instance,
                     sha256,
                     start,
-                } => {
-                    if let Some(fault) = self.start_ui(instance, sha256, *start).await {
-                        let ended = Input::UiEnded(instance, fault);
-                        waiting.extend(self.app.handle(ended, Instant::now()));
-                    }
-                }
-                Effect::StopUi => self.ui = None,
+                } => waiting.extend(self.start_ui(Place::Front, instance, sha256, *start).await),
+                Effect::StartNext {
+                    instance,
+                    sha256,
+                    start,
+                } => waiting.extend(self.start_ui(Place::Behind, instance, sha256, *start).await),
+                Effect::Promote => self.promote(),
+                Effect::DropNext => self.stage.drop_behind(),
+                Effect::StopUi => self.stage.drop_front(),
                 Effect::Connect(epoch) => self.connect(epoch),
                 Effect::Disconnect => self.connection = None,
                 Effect::SendLink(frame) => self.send_link(frame),
@@ -310,7 +321,9 @@ impl Driver {
         let cursor = self.app.view(&mut self.buffer);
         let own = size.rows.saturating_sub(1);
         let bytes = self.painter.frame(&self.buffer, cursor, own);
-        write(&bytes)
+        write(&bytes)?;
+        self.app.shown(Instant::now());
+        ControlFlow::Continue(())
     }
 
     fn title(&mut self, text: &str) -> Flow {
@@ -320,44 +333,62 @@ impl Driver {
         }
     }
 
-    /// Hands a message over. A UI that cannot take it has ended, and says so itself.
     async fn tell_ui(&mut self, event: Event) {
-        if let Some((_, ui)) = &mut self.ui {
-            let step = limits::CLOCK_STEP.as_millis() as u64;
-            let now = wall_ms();
-            let signal = Signal {
-                now_ms: now - now % step,
-                event,
-            };
-            let _ = ui.send(&signal).await;
+        self.stage.tell(&signal_now(event)).await;
+    }
+
+    /// Starts a UI; returns what follows where it could not be.
+    async fn start_ui(
+        &mut self,
+        place: Place,
+        instance: u64,
+        sha256: String,
+        start: Start,
+    ) -> Vec<Effect> {
+        match self.try_start(place, instance, sha256, start).await {
+            Ok(()) => Vec::new(),
+            Err(fault) => self
+                .app
+                .handle(Input::UiEnded(instance, fault), Instant::now()),
         }
     }
 
-    /// Starts a UI; returns why it could not be.
-    async fn start_ui(
+    async fn try_start(
         &mut self,
+        place: Place,
         instance: u64,
         sha256: String,
         mut start: Start,
-    ) -> Option<String> {
-        self.ui = None;
+    ) -> Result<(), String> {
+        self.stage.clear(place);
         let (cache, origin) = (&self.means.folders.cache, &self.means.record.origin);
-        let Some(artifact) = sandbox::artifact(cache, origin, &sha256).await else {
-            return Some("its compiled form is gone from the cache".to_owned());
-        };
-        let sandbox = match Sandbox::spawn(artifact) {
-            Ok(sandbox) => sandbox,
-            Err(fault) => return Some(fault.to_string()),
-        };
-        if SystemRandom::new().fill(&mut start.seed).is_err() {
-            return Some("this computer gives no random numbers".to_owned());
+        let artifact = sandbox::artifact(cache, origin, &sha256)
+            .await
+            .ok_or("its compiled form is gone from the cache")?;
+        SystemRandom::new()
+            .fill(&mut start.seed)
+            .map_err(|_| "this computer gives no random numbers")?;
+        let first = signal_now(Event::Start(Box::new(start)));
+        self.stage
+            .start(place, instance, sha256.clone(), artifact, &first)
+            .await?;
+        if place == Place::Front {
+            self.note_bundle(sha256);
         }
-        self.ui = Some((instance, sandbox));
-        self.tell_ui(Event::Start(Box::new(start))).await;
+        Ok(())
+    }
+
+    fn promote(&mut self) {
+        if let Some(sha256) = self.stage.promote() {
+            self.note_bundle(sha256);
+        }
+    }
+
+    /// Notes which bundle runs here, for the next start.
+    fn note_bundle(&mut self, sha256: String) {
         self.means.record.bundle = Some(sha256);
         self.means.record.last_used = wall_ms() / 1000;
         self.errand(Errands::note);
-        None
     }
 
     fn connect(&mut self, epoch: u64) {
@@ -414,17 +445,6 @@ fn write(bytes: &[u8]) -> Flow {
     }
 }
 
-/// Waits for what the UI does next; for ever where there is none.
-async fn ui_event(ui: &mut Option<(u64, Sandbox)>) -> Input {
-    let Some((instance, sandbox)) = ui else {
-        return std::future::pending().await;
-    };
-    match sandbox.next().await {
-        SandboxEvent::Posted(request) => Input::Posted(*instance, request),
-        SandboxEvent::Ended(fault) => Input::UiEnded(*instance, fault.to_string()),
-    }
-}
-
 /// Waits for the earliest alarm; for ever where none is set.
 async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
     let all = [
@@ -433,6 +453,9 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Feedback,
         Alarm::Reconnect,
         Alarm::Snapshot,
+        Alarm::Rest,
+        Alarm::Sure,
+        Alarm::Grant,
     ];
     let set = all
         .into_iter()
@@ -443,6 +466,16 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
             alarm
         }
         None => std::future::pending().await,
+    }
+}
+
+/// Returns `event` as a message of this moment, as exactly as a UI may know it.
+fn signal_now(event: Event) -> Signal {
+    let step = limits::CLOCK_STEP.as_millis() as u64;
+    let now = wall_ms();
+    Signal {
+        now_ms: now - now % step,
+        event,
     }
 }
 

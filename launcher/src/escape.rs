@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
+use unicode_script::{Script, UnicodeScript};
+use unicode_security::confusable_detection::skeleton;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::screen::{
     allowed::{self, Text},
-    cluster,
+    cluster, width,
 };
 
 /// Returns `text` as one line in which nothing acts and nothing hides: controls as their pictures (`␛`), everything
@@ -22,10 +24,7 @@ pub fn visible_cut(text: &str, max_cols: usize) -> String {
     let mut cols = 0;
     let mut cut = 0;
     for piece in pieces(text) {
-        let wide: usize = piece
-            .graphemes(true)
-            .map(|one| usize::from(cluster::width(one)))
-            .sum();
+        let wide = width(&piece);
         if cols + wide > max_cols {
             line.truncate(cut);
             if max_cols > 0 {
@@ -41,6 +40,79 @@ pub fn visible_cut(text: &str, max_cols: usize) -> String {
         }
     }
     line
+}
+
+/// Returns visible text of at most `max_cols` columns; what is left out is its middle, and `…` stands there.
+pub fn cut_middle(shown: &str, max_cols: usize) -> String {
+    if width(shown) <= max_cols {
+        return shown.to_owned();
+    }
+    let room = max_cols.saturating_sub(1);
+    let (mut head, mut tail) = (String::new(), Vec::new());
+    let mut clusters = shown.graphemes(true);
+    let mut left = room - room / 2;
+    while let Some(one) = clusters.clone().next().filter(|one| width(one) <= left) {
+        left -= width(one);
+        head.push_str(one);
+        clusters.next();
+    }
+    left += room / 2;
+    while let Some(one) = clusters.next_back().filter(|one| width(one) <= left) {
+        left -= width(one);
+        tail.push(one);
+    }
+    if max_cols > 0 {
+        head.push('…');
+    }
+    head.extend(tail.into_iter().rev());
+    head
+}
+
+/// Returns a name as [`visible`] text in which look-alikes are spelled out too: letters of another alphabet that pass for
+/// Latin ones in a word with Latin letters, and signs that pass for those which end a name or begin a folder.
+pub fn name(text: &str) -> String {
+    let shown = visible(text);
+    let mut out = String::with_capacity(shown.len());
+    let mut rest = shown.as_str();
+    while let Some(first) = rest.chars().next() {
+        let is_word = first.is_alphanumeric();
+        let end = rest
+            .find(|c: char| c.is_alphanumeric() != is_word)
+            .unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let latin = run.chars().any(|c| c.script() == Script::Latin);
+        for c in run.chars() {
+            match pretends(c, latin) {
+                true => out.push_str(&number(c)),
+                false => out.push(c),
+            }
+        }
+        rest = after;
+    }
+    out
+}
+
+/// Says whether a character passes for an ASCII one that matters: in a word with Latin letters, or as a sign.
+fn pretends(c: char, among_latin: bool) -> bool {
+    const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    const SIGNS: &str = "/\\.:@?#%";
+    let own = match c.script() {
+        _ if c.is_ascii() => return false,
+        // People do write these beside Latin letters.
+        Script::Latin | Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul => {
+            return false;
+        }
+        Script::Common | Script::Inherited => true,
+        _ => false,
+    };
+    let passes_for = match c.is_alphanumeric() {
+        true if among_latin || own => LETTERS,
+        true => return false,
+        false => SIGNS,
+    };
+    let look = |c: char| skeleton(c.encode_utf8(&mut [0; 4])).collect::<String>();
+    let looks = look(c);
+    passes_for.chars().any(|ascii| look(ascii) == looks)
 }
 
 fn pieces(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
@@ -62,8 +134,12 @@ fn picture(c: char) -> String {
         (_, 0..=0x1F) => char::from_u32(0x2400 + code).map_or_else(String::new, String::from),
         (_, 0x7F) => "␡".to_owned(),
         (Text::Shown, _) if cluster::width(c.encode_utf8(&mut [0; 4])) > 0 => c.to_string(),
-        _ => format!("⟨U+{code:04X}⟩"),
+        _ => number(c),
     }
+}
+
+fn number(c: char) -> String {
+    format!("⟨U+{:04X}⟩", c as u32)
 }
 
 #[cfg(test)]
@@ -88,15 +164,48 @@ mod tests {
         assert_eq!(visible_cut("abc", 0), "");
     }
 
+    #[test]
+    fn look_alikes_in_names_are_spelled_out_and_honest_names_are_left_alone() {
+        // Cyrillic а among Latin letters; a slash, a dot and a letter that are none.
+        assert_eq!(name("p\u{430}yment.pdf"), "p⟨U+0430⟩yment.pdf");
+        assert_eq!(name("etc\u{2044}passwd"), "etc⟨U+2044⟩passwd");
+        assert_eq!(name("evil\u{ff0e}exe"), "evil⟨U+FF0E⟩exe");
+        assert_eq!(name("\u{1d41a}dmin"), "⟨U+1D41A⟩dmin");
+        assert_eq!(name("in\u{202e}gpj.exe"), "in⟨U+202E⟩gpj.exe");
+        for honest in [
+            "отчёт.pdf",
+            "Ελλάδα.txt",
+            "日本語テノte.rs",
+            "naïve – Anna’s résumé.md",
+            "한글.md",
+            "e\u{301}tude",
+        ] {
+            assert_eq!(name(honest), honest);
+        }
+    }
+
+    #[test]
+    fn a_middle_cut_keeps_both_ends() {
+        assert_eq!(cut_middle("interface", 9), "interface");
+        assert_eq!(cut_middle("interface", 5), "in…ce");
+        assert_eq!(cut_middle("中文字中文", 5), "中…文");
+        assert_eq!(cut_middle("abc", 1), "…");
+        assert_eq!(cut_middle("abc", 0), "");
+    }
+
     proptest! {
         #[test]
+        fn a_middle_cut_fits(text in any::<String>(), cols in 0_usize..30) {
+            prop_assert!(width(&cut_middle(&visible(&text), cols)) <= cols);
+        }
+
+        #[test]
         fn no_text_leaves_anything_that_acts_or_hides(text in any::<String>(), cols in 0_usize..30) {
-            for shown in [visible(&text), visible_cut(&text, cols)] {
+            for shown in [visible(&text), visible_cut(&text, cols), name(&text)] {
                 prop_assert!(shown.chars().all(|c| allowed::text(c) == Text::Shown), "{shown:?}");
             }
             let cut = visible_cut(&text, cols);
-            let wide: u16 = cut.graphemes(true).map(cluster::width).sum();
-            prop_assert!(usize::from(wide) <= cols);
+            prop_assert!(width(&cut) <= cols);
         }
     }
 }

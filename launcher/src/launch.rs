@@ -15,7 +15,7 @@ use crate::{
     folders::{self, Folders},
     preferences::Preferences,
     prompt, sandbox,
-    surroundings::var,
+    surroundings::{Surroundings, var},
     terminal::{self, colors},
     timezone,
 };
@@ -173,6 +173,7 @@ fn app(folders: &Folders, record: &Record, session: Option<String>) -> Result<Ap
         colors: colors::depth(var),
         background: colors::background(var),
         unicode: colors::unicode(var),
+        desktop: Surroundings::from_env(var).has_desktop(),
         preferences: Preferences::read(&folders.config)?,
         utc_offset_minutes: timezone::offset_minutes(var("TZ").as_deref(), now),
     };

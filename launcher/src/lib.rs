@@ -6,14 +6,15 @@ pub mod argv;
 pub mod cli;
 pub mod doctor;
 pub mod launch;
+pub mod privacy;
 pub mod prompt;
 pub mod servers;
 pub mod sign_out;
-mod walls;
 
 // The decisions.
 pub mod app;
 pub mod backoff;
+pub mod chord;
 pub mod gesture;
 pub mod permit;
 
@@ -21,6 +22,8 @@ pub mod permit;
 pub mod driver;
 pub mod errand;
 pub mod signals;
+pub mod slumber;
+pub mod stage;
 
 // The server.
 pub mod credential;
@@ -30,6 +33,7 @@ pub mod link;
 // The UI.
 pub mod bundle;
 pub mod escape;
+pub mod host;
 pub mod sandbox;
 pub mod screen;
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use porthole_bridge::Outcome;
 
-use crate::surroundings::{Surroundings, for_child, var};
+use crate::surroundings::{for_child, var};
 
 const PROGRAM: &str = if cfg!(target_os = "macos") {
     "open"
@@ -13,12 +13,13 @@ const PROGRAM: &str = if cfg!(target_os = "macos") {
     "xdg-open"
 };
 
-/// Opens `url`. Where there is no desktop the URL is given back to be copied. Blocks while the opener starts.
-pub fn open(url: &str, here: Surroundings) -> Result<Outcome, NoDesktop> {
-    if !here.has_desktop() {
-        return Err(NoDesktop);
-    }
-    let ended = Command::new(PROGRAM)
+/// Opens `url` on the desktop. Blocks while the opener starts.
+pub fn open(url: &str) -> Outcome {
+    open_with(PROGRAM, url)
+}
+
+fn open_with(program: &str, url: &str) -> Outcome {
+    let ended = Command::new(program)
         .arg(url)
         .env_clear()
         .envs(for_child(var))
@@ -26,28 +27,26 @@ pub fn open(url: &str, here: Surroundings) -> Result<Outcome, NoDesktop> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    Ok(match ended {
+    match ended {
         Ok(status) if status.success() => Outcome::Done("opened in the browser".to_owned()),
-        Ok(_) => Outcome::Failed(format!("`{PROGRAM}` could not open it")),
-        Err(_) => Outcome::Failed(format!("`{PROGRAM}` is not installed")),
-    })
+        Ok(_) => Outcome::Failed(format!("`{program}` could not open it")),
+        Err(_) => Outcome::Failed(format!("`{program}` is not installed")),
+    }
 }
-
-/// There is no desktop here to open anything on.
-#[derive(Debug, PartialEq, Eq)]
-pub struct NoDesktop;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn without_a_desktop_nothing_is_started() {
-        let here = Surroundings {
-            ssh: true,
-            tmux: false,
-            display: true,
-        };
-        assert_eq!(open("https://example.com/", here), Err(NoDesktop));
+    fn an_opener_gets_the_address_as_its_only_argument_and_its_end_is_told() {
+        let opened = |program| open_with(program, "https://example.com/?a=$(id)&b=%20");
+        assert!(matches!(opened("true"), Outcome::Done(_)));
+        assert_eq!(
+            opened("false"),
+            Outcome::Failed("`false` could not open it".into())
+        );
+        let gone = opened("/nonexistent/opener");
+        assert!(matches!(gone, Outcome::Failed(why) if why.contains("not installed")));
     }
 }

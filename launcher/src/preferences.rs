@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::{escape, failure::Failure};
+use crate::{chord::Chord, escape, failure::Failure};
 
 /// Largest file that is read, in bytes.
 const FILE_BYTES: usize = 64 << 10;
@@ -15,6 +15,8 @@ pub struct Preferences {
     pub theme: String,
     /// No animation.
     pub reduced_motion: bool,
+    /// The key that reaches the launcher (`launcher_key = "ctrl-g"`).
+    pub launcher_key: Chord,
     /// The table `[ui]` as TOML, handed to UIs.
     pub for_ui: String,
 }
@@ -45,6 +47,14 @@ impl Preferences {
         let table: toml::Table = text
             .parse()
             .map_err(|error: toml::de::Error| escape::visible_cut(error.message(), 120))?;
+        let launcher_key = match table.get("launcher_key") {
+            None => Chord::default(),
+            Some(value) => value
+                .as_str()
+                .unwrap_or_default()
+                .parse()
+                .map_err(|why| format!("`launcher_key` {why}"))?,
+        };
         let ui = table.get("ui").and_then(toml::Value::as_table);
         Ok(Self {
             theme: table
@@ -56,6 +66,7 @@ impl Preferences {
                 .get("reduced_motion")
                 .and_then(toml::Value::as_bool)
                 .unwrap_or(false),
+            launcher_key,
             for_ui: ui.map(toml::Table::to_string).unwrap_or_default(),
         })
     }
@@ -75,5 +86,19 @@ mod tests {
         assert!(read.reduced_motion);
         assert_eq!(read.for_ui.trim(), "keys = \"emacs\"");
         assert!(Preferences::parse("theme = ").is_err());
+    }
+    #[test]
+    fn the_launchers_key_is_the_visitors_to_choose_and_no_uis() {
+        let key = |text: &str| Preferences::parse(text).map(|read| read.launcher_key.to_string());
+        assert_eq!(key(""), Ok("Ctrl-]".to_owned()));
+        assert_eq!(key("launcher_key = \"ctrl-g\""), Ok("Ctrl-G".to_owned()));
+        assert_eq!(
+            key("[ui]\nlauncher_key = \"ctrl-g\""),
+            Ok("Ctrl-]".to_owned())
+        );
+        for bad in ["\"g\"", "\"ctrl-c\"", "7"] {
+            let why = key(&format!("launcher_key = {bad}")).expect_err("refused");
+            assert!(why.starts_with("`launcher_key` "), "{why}");
+        }
     }
 }

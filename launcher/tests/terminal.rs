@@ -36,7 +36,36 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const TOKEN: &str = "pho_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const COOKIE: &str = "phd_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
-/// A bundle that posts one frame at each call, and traps at the second if told to.
+/// A bundle that posts one frame at each call and does `then` when a key comes.
+fn bundle_after_start(then: &[I<'static>]) -> Vec<u8> {
+    // The kind of an event is the byte after the time; that of a key is 1.
+    let key = porthole_bridge::encode_signal(&porthole_bridge::Signal {
+        now_ms: 0,
+        event: porthole_bridge::Event::Key(porthole_bridge::Key {
+            code: porthole_bridge::KeyCode::Enter,
+            modifiers: porthole_bridge::Modifiers::default(),
+        }),
+    })
+    .expect("small");
+    // `ui_alloc` says where a message is. The time is a number of six bytes, today and for a long while.
+    let kind = wasm_encoder::MemArg {
+        offset: 4096 + 6,
+        align: 0,
+        memory_index: 0,
+    };
+    let mut body = vec![
+        I::I32Const(0),
+        I::I32Load8U(kind),
+        I::I32Const(i32::from(key[1])),
+        I::I32Eq,
+        I::If(wasm_encoder::BlockType::Empty),
+    ];
+    body.extend_from_slice(then);
+    body.push(I::End);
+    bundle(&body)
+}
+
+/// A bundle that posts one frame at each call, and does `then` after it.
 fn bundle(then: &[I<'static>]) -> Vec<u8> {
     let frame = encode_request(&Request::Frame(b"hello from the bundle".to_vec())).expect("small");
     let length = i32::try_from(frame.len()).expect("small");
@@ -394,6 +423,57 @@ fn the_terminal_is_given_back_on_quitting() {
     terminal.press("\x1d");
     terminal.wait_for("reload the UI");
     terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_ui_that_hangs_does_not_keep_the_launchers_menu_nor_the_way_out() {
+    let forever = [I::Loop(wasm_encoder::BlockType::Empty), I::Br(0), I::End];
+    let (_home, mut terminal) = open(bundle_after_start(&forever));
+    terminal.wait_for("hello from the bundle");
+    // This key hangs the UI; the next ones are the launcher's and come long before its deadline.
+    terminal.press("x");
+    let pressed = Instant::now();
+    terminal.press("\x1d");
+    terminal.wait_for("reload the UI");
+    assert!(
+        pressed.elapsed() < porthole_bridge::limits::CALL_WALL,
+        "{:?}",
+        pressed.elapsed()
+    );
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_ui_that_hangs_is_ended_and_its_page_says_so() {
+    let forever = [I::Loop(wasm_encoder::BlockType::Empty), I::Br(0), I::End];
+    let (_home, mut terminal) = open(bundle_after_start(&forever));
+    terminal.wait_for("hello from the bundle");
+    terminal.press("x");
+    terminal.wait_for("The interface stopped responding.");
+    terminal.press("r");
+    terminal.wait_for("hello from the bundle");
+    terminal.press("\x1dq");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_link_in_the_environment_is_not_seen_by_other_programs_and_no_image_of_the_memory_is_left() {
+    let (_home, mut terminal) = open(bundle(&[]));
+    terminal.wait_for("hello from the bundle");
+    let own = format!("/proc/{}", terminal.child.process_id().expect("runs"));
+    let shown = std::fs::read(format!("{own}/environ")).expect("root may look");
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    assert!(shown.contains("TERM=xterm-256color"), "{shown}");
+    assert!(!shown.contains(TOKEN), "{shown}");
+    let limits = std::fs::read_to_string(format!("{own}/limits")).expect("readable");
+    let core = limits.lines().find(|line| line.starts_with("Max core"));
+    assert!(
+        core.is_some_and(|line| line.split_whitespace().nth(4) == Some("0")),
+        "{limits}"
+    );
+    terminal.press("\x1dq");
     assert_eq!(terminal.ended(), 0);
 }
 

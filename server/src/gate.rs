@@ -9,6 +9,8 @@ use porthole_door::PATH_LINK;
 pub struct Rules {
     /// Names under which a proxy with TLS reaches this server, lower-case, without a port.
     pub https_hosts: Vec<String>,
+    /// Whether this server encrypts by itself: then it is reached with https only.
+    pub own_tls: bool,
 }
 
 /// How the client reached the server: what `Host` said, once that was found allowed.
@@ -102,36 +104,35 @@ pub fn admit(
     if uri.authority().is_some() || *method == Method::CONNECT {
         return Err(Refusal::AbsoluteForm);
     }
-    let place = place(
-        single(headers, header::HOST.as_str()).ok_or(Refusal::BadHost)?,
-        rules,
-    )?;
+    let host = single(headers, header::HOST.as_str()).ok_or(Refusal::BadHost)?;
+    let place = place(host, is_forwarded_https(headers), rules)?;
     check_forwarded(headers, &place)?;
     check_fetch_site(headers)?;
     check_origin(uri, headers, &place)?;
     Ok(place)
 }
 
-fn place(host: &str, rules: &Rules) -> Result<Place, Refusal> {
+/// A loopback name is reached without encryption, unless this server encrypts, or a proxy that does was told of.
+fn place(host: &str, forwarded_https: bool, rules: &Rules) -> Result<Place, Refusal> {
     let (name, port) = split_port(host).ok_or(Refusal::BadHost)?;
     let name = name.to_ascii_lowercase();
-    if is_loopback(&name) {
-        let port = port.unwrap_or(default_port("http"));
-        return Ok(Place {
-            scheme: "http",
-            host: name,
-            port,
-        });
-    }
-    let port = port.unwrap_or(default_port("https"));
-    if rules.https_hosts.contains(&name) {
-        return Ok(Place {
-            scheme: "https",
-            host: name,
-            port,
-        });
-    }
-    Err(Refusal::UnknownHost)
+    let (loopback, listed) = (is_loopback(&name), rules.https_hosts.contains(&name));
+    let scheme = match (loopback, listed) {
+        (true, _) if rules.own_tls => "https",
+        (true, true) if forwarded_https => "https",
+        (true, _) => "http",
+        (false, true) => "https",
+        (false, false) => return Err(Refusal::UnknownHost),
+    };
+    Ok(Place {
+        scheme,
+        host: name,
+        port: port.unwrap_or(default_port(scheme)),
+    })
+}
+
+fn is_forwarded_https(headers: &HeaderMap) -> bool {
+    single(headers, "x-forwarded-proto") == Some("https")
 }
 
 /// Returns host and port of `text`; `None` where it is none: user, path, blanks, a bad port.
@@ -225,6 +226,7 @@ mod tests {
     fn rules() -> Rules {
         Rules {
             https_hosts: vec!["box.example".to_owned()],
+            own_tls: false,
         }
     }
 
@@ -253,6 +255,36 @@ mod tests {
             let place = ask("/", &[("host", host)]).expect(host);
             assert_eq!((place.scheme, place.port), (scheme, port), "{host}");
         }
+    }
+
+    #[test]
+    fn loopback_is_encrypted_only_where_the_server_does_or_a_proxy_that_was_told_of() {
+        let ask = |headers: &[(&str, &str)], rules: &Rules| {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                let name = name.parse::<HeaderName>().expect("a name");
+                map.append(name, HeaderValue::from_str(value).expect("a value"));
+            }
+            let scheme = |place: Place| (place.scheme, place.port);
+            admit(&Method::GET, &Uri::from_static("/"), &map, rules).map(scheme)
+        };
+        let host = ("host", "localhost:8443");
+        let forwarded = ("x-forwarded-proto", "https");
+        let mut rules = Rules::default();
+        assert_eq!(ask(&[host], &rules), Ok(("http", 8443)));
+        assert_eq!(ask(&[host, forwarded], &rules), Err(Refusal::Forwarded));
+        rules.https_hosts.push("localhost".to_owned());
+        assert_eq!(ask(&[host], &rules), Ok(("http", 8443)));
+        assert_eq!(ask(&[host, forwarded], &rules), Ok(("https", 8443)));
+        let rules = Rules {
+            own_tls: true,
+            ..Rules::default()
+        };
+        assert_eq!(ask(&[host], &rules), Ok(("https", 8443)));
+        assert_eq!(
+            ask(&[("host", "evil.example")], &rules),
+            Err(Refusal::UnknownHost)
+        );
     }
 
     #[test]

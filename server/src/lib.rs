@@ -29,8 +29,12 @@ pub mod answer;
 pub mod door;
 pub mod http;
 pub mod link;
+pub mod lobby;
 pub mod local;
 pub mod log;
 pub mod serve;
+pub mod steady;
+pub mod tls;
+pub mod transfer;
 
 pub mod cli;

@@ -160,9 +160,19 @@ fn catalog_failed(error: rusqlite::Error) -> CallError {
     .hint("is the disk full?")
 }
 
+/// Returns a directory written as `~` or `~/…`, as people see it in the list.
+fn from_home(dir: &str) -> Option<PathBuf> {
+    let rest = dir.strip_prefix('~')?;
+    let home = directories::BaseDirs::new()?.home_dir().to_owned();
+    match rest.strip_prefix('/') {
+        Some(below) => Some(home.join(below)),
+        None => rest.is_empty().then_some(home),
+    }
+}
+
 fn checked_dir(dir: Option<String>) -> Result<String, CallError> {
     let dir = match dir {
-        Some(dir) => PathBuf::from(dir),
+        Some(dir) => from_home(&dir).unwrap_or_else(|| PathBuf::from(dir)),
         None => directories::BaseDirs::new()
             .map(|dirs| dirs.home_dir().to_owned())
             .ok_or_else(|| CallError::new(ErrorCode::Invalid, "no home directory is known"))?,

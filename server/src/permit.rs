@@ -52,7 +52,8 @@ const fn roles(method: Method) -> For {
         | Method::Retry
         | Method::Exclude
         | Method::OpenChild
-        | Method::Fork => For::Writers,
+        | Method::Fork
+        | Method::FilesFind => For::Writers,
         Method::History | Method::OutputRead => For::Readers,
     }
 }
@@ -130,6 +131,7 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::Fork { session, .. }
         | Call::ArchiveChild { session, .. }
         | Call::Move { session, .. }
+        | Call::FilesFind { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
     }
 }

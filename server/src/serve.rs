@@ -18,6 +18,8 @@ use crate::{
     redact::Redaction,
     server::{Parts, Server},
     switchboard::Input,
+    tls::{Tls, TlsError, TlsFiles},
+    transfer::Transfers,
     worker_process::WorkerProgram,
 };
 
@@ -31,10 +33,14 @@ pub struct Config {
     pub bundle: BundleSource,
     /// Names under which a proxy with TLS reaches the server.
     pub allow_hosts: Vec<String>,
+    /// Certificate and key, where the server encrypts by itself.
+    pub tls: Option<TlsFiles>,
     /// The https origin that links name, where it is not the address.
     pub public_origin: Option<String>,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// Largest file that is taken as an upload, in bytes.
+    pub upload_bytes: u64,
     /// What SIGHUP means.
     pub hangup: Hangup,
     /// What is kept out of logs.
@@ -46,7 +52,7 @@ pub struct Config {
 pub enum Hangup {
     /// The terminal is gone: end.
     End,
-    /// Read the bundle again.
+    /// Read bundle and certificate again.
     Reload,
 }
 
@@ -60,6 +66,8 @@ pub enum ServeError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Bundle(#[from] BundleError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error(transparent)]
     Listen(#[from] ListenError),
     #[error("cannot open the catalog in the data folder: {0}")]
@@ -75,14 +83,15 @@ impl ServeError {
             Self::Data(DataError::InUse { .. }) => {
                 "`portholed stop` ends a running server; `--data DIR` uses another folder".to_owned()
             }
-            Self::Data(DataError::Io { .. }) => "use another folder with `--data DIR`".to_owned(),
+            Self::Data(DataError::Io { .. } | DataError::Foreign(_) | DataError::Shared(_)) => "use another folder with `--data DIR`".to_owned(),
             Self::Key(_) => "restore the file from a backup, or remove it: every device then needs a new link".to_owned(),
             Self::Bundle(_) => "`cargo xtask bundle` makes one; `--bundle DIR` says where it is".to_owned(),
+            Self::Tls(_) => "`--tls-cert` takes the certificate with its issuers, `--tls-key` its private key, both in PEM".to_owned(),
             Self::Listen(ListenError::InUse(_)) => {
                 "is a server running? `portholed status` says; `--listen 127.0.0.1:0` picks a free port".to_owned()
             }
             Self::Listen(ListenError::NotLoopback(_)) => {
-                "listen on 127.0.0.1 and use `ssh -L`, or put a proxy with TLS before it and say `--allow-host HOST`".to_owned()
+                "listen on 127.0.0.1 and use `ssh -L`; or give `--tls-cert` and `--tls-key`; or put a proxy with TLS before it and say `--allow-host HOST`".to_owned()
             }
             Self::Listen(ListenError::Io(..)) => "use another address with `--listen ADDR`".to_owned(),
             Self::Catalog(_) => "is the disk full, or the file damaged?".to_owned(),
@@ -96,8 +105,10 @@ pub struct Running {
     folder: DataFolder,
     server: Arc<Server>,
     tcp: TcpListener,
+    tls: Option<Arc<Tls>>,
     unix: UnixListener,
     address: SocketAddr,
+    origin: String,
     on_hangup: Hangup,
 }
 
@@ -108,11 +119,15 @@ impl Running {
     /// [`ServeError`]; what was opened is closed again.
     pub async fn open(config: Config) -> Result<Self, ServeError> {
         let bundle = config.bundle.load()?;
-        let folder = DataFolder::take(&config.data)?;
+        let tls = config.tls.map(Tls::load).transpose()?.map(Arc::new);
+        let mut folder = DataFolder::take(&config.data)?;
+        Transfers::sweep(folder.path());
         let key = ServerKey::load(folder.path())?;
         let catalog = Catalog::open(folder.path())?;
-        let tcp = http::listen(config.listen).await?;
+        let tcp = http::listen(config.listen, tls.as_deref()).await?;
         let address = tcp.local_addr()?;
+        let origin = own_origin(address, tls.is_some(), &config.allow_hosts);
+        folder.note(&origin)?;
         let unix = local::listen(folder.path())?;
         let server = Server::new(Parts {
             data: folder.path().to_owned(),
@@ -120,21 +135,23 @@ impl Running {
             key,
             rules: Rules {
                 https_hosts: config.allow_hosts,
+                own_tls: tls.is_some(),
             },
             bundle_source: config.bundle,
             bundle,
             worker: config.worker,
+            upload_bytes: config.upload_bytes,
             redaction: config.redaction,
-            origin: config
-                .public_origin
-                .unwrap_or_else(|| format!("http://{address}")),
+            origin: config.public_origin.unwrap_or_else(|| origin.clone()),
         })?;
         Ok(Self {
             folder,
             server,
             tcp,
+            tls,
             unix,
             address,
+            origin,
             on_hangup: config.hangup,
         })
     }
@@ -142,6 +159,11 @@ impl Running {
     /// Returns where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns where it listens, as an address for people.
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// Returns the server.
@@ -158,11 +180,11 @@ impl Running {
         let mut term = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut hangup = signal(SignalKind::hangup())?;
-        let status = status_of(&self.server, self.address, &self.folder);
-        let http = tokio::spawn(http::serve(self.server.clone(), self.tcp));
+        let status = status_of(&self.server, self.origin.clone(), &self.folder);
+        let http = tokio::spawn(http::serve(self.server.clone(), self.tcp, self.tls.clone()));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
         self.server.learn_secrets();
-        tracing::info!("listening on http://{}", self.address);
+        tracing::info!("listening on {}", self.origin);
         self.server.handle(Input::Start);
         loop {
             tokio::select! {
@@ -171,7 +193,7 @@ impl Running {
                 () = self.server.until_down() => break,
                 _ = hangup.recv() => match self.on_hangup {
                     Hangup::End => break,
-                    Hangup::Reload => reload(&self.server),
+                    Hangup::Reload => reload(&self.server, self.tls.as_deref()),
                 },
             }
         }
@@ -193,8 +215,22 @@ impl Running {
     }
 }
 
-fn reload(server: &Arc<Server>) {
+/// Returns the address under which this server itself is reached: a certificate is for a name, so one that was given
+/// comes before the number.
+fn own_origin(address: SocketAddr, encrypted: bool, names: &[String]) -> String {
+    match (encrypted, names.first()) {
+        (true, Some(name)) => format!("https://{name}:{}", address.port()),
+        (true, None) => format!("https://{address}"),
+        (false, _) => format!("http://{address}"),
+    }
+}
+
+fn reload(server: &Arc<Server>, tls: Option<&Tls>) {
     server.learn_secrets();
+    match tls.map_or(Ok(()), Tls::reload) {
+        Ok(()) => {}
+        Err(error) => tracing::error!("the certificate stays as it was: {error}"),
+    }
     match server.reload_bundle() {
         Ok(()) => tracing::info!("read the bundle again"),
         Err(error) => tracing::error!("the bundle stays as it was: {error}"),
@@ -206,7 +242,7 @@ const CLOSE_BOUND: Duration = Duration::from_millis(4_500);
 
 fn status_of(
     server: &Arc<Server>,
-    address: SocketAddr,
+    address: String,
     folder: &DataFolder,
 ) -> impl Fn() -> Status + Clone + Send + use<> {
     let (server, data) = (server.clone(), folder.path().display().to_string());
@@ -216,7 +252,7 @@ fn status_of(
         Status {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            address: format!("http://{address}"),
+            address: address.clone(),
             up_seconds: up.as_secs(),
             data: data.clone(),
             bundle: format!(

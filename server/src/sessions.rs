@@ -97,6 +97,7 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
+        | Call::FilesFind { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
@@ -112,12 +113,9 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
     Ok((session, then))
 }
 
-/// Controls would be dropped by every screen, so a title has none.
+/// Controls act on terminals, so a title shows them as their pictures; line ends and tabs are spaces.
 fn checked_title(title: &str) -> Result<String, CallError> {
-    let title: String = title
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let title = visible_title(title);
     let title = title.trim();
     if title.is_empty() {
         return Err(CallError::new(ErrorCode::Invalid, "the title is empty")
@@ -130,6 +128,21 @@ fn checked_title(title: &str) -> Result<String, CallError> {
         ));
     }
     Ok(title.to_owned())
+}
+
+/// Returns a title with pictures in the place of controls.
+pub(crate) fn visible_title(title: &str) -> String {
+    title.chars().map(shown).collect()
+}
+
+fn shown(c: char) -> char {
+    match c {
+        '\n' | '\r' | '\t' => ' ',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
 }
 
 #[cfg(test)]
@@ -150,7 +163,7 @@ mod tests {
             };
             change(&call, session()).map(|(session, _)| session.title)
         };
-        assert_eq!(rename(" a\u{1b}b\n").as_deref(), Ok("a b"));
+        assert_eq!(rename(" a\u{1b}b\n").as_deref(), Ok("a␛b"));
         assert!(rename(" \n").is_err());
         assert!(rename(&"ä".repeat(TITLE_CHARS)).is_ok());
         assert!(rename(&"ä".repeat(TITLE_CHARS + 1)).is_err());

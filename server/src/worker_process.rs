@@ -146,7 +146,9 @@ impl Life {
             end = self.read(reader) => end,
             end = write(writer, messages) => end,
         };
+        let pid = child.id();
         let reason = end_process(&mut child, &end).await;
+        end_commands(pid).await;
         let capture = match stderr {
             Some(task) => tokio::time::timeout(STDERR_BOUND, task)
                 .await
@@ -266,6 +268,15 @@ async fn end_process(child: &mut Child, end: &End) -> String {
         (End::StopOverdue, _) => "the worker did not stop in time".to_owned(),
         (End::Closed, Ok(Ok(status))) => format!("the worker ended ({status})"),
         (End::Closed, _) => "the worker ended".to_owned(),
+    }
+}
+
+/// No command outlives its worker, however that ended.
+async fn end_commands(worker: Option<u32>) {
+    let Some(worker) = worker else { return };
+    let killed = tokio::task::spawn_blocking(move || porthole_env::kill_commands_of(worker)).await;
+    if let Ok(count @ 1..) = killed {
+        tracing::warn!("killed {count} processes of commands whose worker is gone");
     }
 }
 

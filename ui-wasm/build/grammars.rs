@@ -1,7 +1,12 @@
 //! The grammars with patterns that are cheap to compile: classes of Unicode letters, of which each pattern would carry
 //! hundreds of ranges, become ASCII letters and everything beyond ASCII. It knows no colours.
 
-use std::{collections::BTreeMap, error::Error, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    fs,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 use syntect::{
@@ -11,6 +16,9 @@ use syntect::{
         syntax_definition::{Context, Pattern},
     },
 };
+
+/// The languages that are coloured, by the names that find them.
+const COLOURED: &str = include_str!("coloured.txt");
 
 /// What stands for a class in the middle of brackets.
 const WORD: &str = r"0-9A-Za-z_\x{80}-\x{10FFFF}";
@@ -36,7 +44,7 @@ struct Syntax {
     contexts: Vec<u8>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Contexts {
     ids: BTreeMap<String, (usize, usize)>,
     contexts: Vec<Context>,
@@ -47,6 +55,7 @@ pub(crate) fn write(out: &Path) -> Result<(), Box<dyn Error>> {
     let path = out.join("grammars.bin");
     dumps::dump_to_uncompressed_file(&two_face::syntax::extra_newlines(), &path)?;
     let mut set: Set = dumps::from_uncompressed_data(&fs::read(&path)?)?;
+    keep_coloured(&mut set);
     for syntax in &mut set.syntaxes {
         let mut contexts: Contexts = dumps::from_binary(&syntax.contexts);
         for context in &mut contexts.contexts {
@@ -60,6 +69,49 @@ pub(crate) fn write(out: &Path) -> Result<(), Box<dyn Error>> {
     }
     dumps::dump_to_uncompressed_file(&set, &path)?;
     Ok(())
+}
+
+/// Empties the grammars of languages that are never coloured, unless one that is refers to them. Their places stay, since
+/// grammars refer to each other by place.
+fn keep_coloured(set: &mut Set) {
+    let is_coloured = |syntax: &Syntax| {
+        let named = |name: &str| syntax.name.eq_ignore_ascii_case(name);
+        COLOURED
+            .lines()
+            .any(|name| named(name) || syntax.file_extensions.iter().any(|end| end == name))
+    };
+    let mut kept: BTreeSet<usize> = BTreeSet::new();
+    let mut open: Vec<usize> = (0..set.syntaxes.len())
+        .filter(|at| is_coloured(&set.syntaxes[*at]))
+        .collect();
+    while let Some(at) = open.pop() {
+        if kept.insert(at) {
+            open.extend(referred(&set.syntaxes[at]));
+        }
+    }
+    for (at, syntax) in set.syntaxes.iter_mut().enumerate() {
+        if !kept.contains(&at) {
+            syntax.file_extensions.clear();
+            syntax.first_line_match = None;
+            syntax.variables.clear();
+            syntax.contexts = dumps::dump_binary(&Contexts::default());
+        }
+    }
+    set.path_syntaxes.retain(|(_, at)| kept.contains(at));
+}
+
+/// Returns the places of the grammars that one refers to. The fields are private, so they are read from the debug form.
+fn referred(syntax: &Syntax) -> Vec<usize> {
+    let contexts: Contexts = dumps::from_binary(&syntax.contexts);
+    let text = format!("{:?}", contexts.contexts);
+    let place = |part: &str| {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        part[..digits].parse().ok()
+    };
+    text.split("syntax_index: ")
+        .skip(1)
+        .filter_map(place)
+        .collect()
 }
 
 /// Returns the pattern with its classes of Unicode letters replaced.

@@ -170,6 +170,9 @@ impl App {
 
     fn send(&mut self) {
         let Some(screen) = self.screen() else { return };
+        if screen.composer.complete_file() {
+            return;
+        }
         let written = screen.composer.written();
         match written {
             Written::Nothing => {}
@@ -275,19 +278,8 @@ impl App {
 
     fn pick_session(&mut self) {
         let current = self.open.as_ref().map(|(session, _)| session.as_str());
-        let home = self.home_dir();
-        let home = home.as_deref();
+        let home = self.fx.server.home_dir();
         self.picker = Some(palette::sessions(self.home.rows(), current, home));
-    }
-
-    /// Returns the home directory, where an open session shows its place from there.
-    fn home_dir(&self) -> Option<String> {
-        self.screens.iter().find_map(|((session, _), screen)| {
-            let cwd = &screen.state.as_ref()?.info.cwd;
-            let tail = cwd.strip_prefix('~')?;
-            let dir = self.home.row(session)?.dir.strip_suffix(tail)?;
-            dir.starts_with('/').then(|| dir.to_owned())
-        })
     }
 
     fn pick(&mut self, command: Command, words: &str, list: impl Fn(&Self) -> Option<Picker>) {

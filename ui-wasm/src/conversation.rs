@@ -304,6 +304,7 @@ impl Conversation {
     /// Asks for what the last drawing lacked. Returns in how many milliseconds to come back, where it must wait.
     pub(crate) fn fetch(&mut self, fx: &mut Effects) -> Option<u64> {
         self.fetch_older(fx);
+        self.fetch_files(fx);
         let wanted = self.transcript.wanted_output();
         if wanted.is_empty() {
             return None;
@@ -329,6 +330,21 @@ impl Conversation {
             });
         }
         None
+    }
+
+    fn fetch_files(&self, fx: &mut Effects) {
+        let pending =
+            |c: &Call| matches!(c, Call::FilesFind { session, .. } if *session == self.session);
+        if let Some(query) = self.composer.wanted_files()
+            && !fx.server.is_pending(pending)
+        {
+            fx.call(Call::FilesFind {
+                session: self.session.clone(),
+                conversation: self.id,
+                query,
+                limit: 50,
+            });
+        }
     }
 
     fn fetch_older(&self, fx: &mut Effects) {

@@ -301,6 +301,9 @@ fn way_down(
     } else {
         format!(" {words} {}", look.glyph(Glyph::Dot))
     };
+    // What is below is the way there: it stays whole, and what goes on gives way.
+    let room = usize::from(area.width).saturating_sub(text::width(glyph) + text::width(&below) + 1);
+    let words = text::cut(&words, room);
     let wide = text::width(glyph) + text::width(&words) + text::width(&below) + 1;
     let wide = (wide as u16).min(area.width);
     let spot = Rect {
@@ -348,8 +351,8 @@ fn phase<'l>(turn: &Turn, look: &'l Look, now_ms: u64) -> (&'l str, Style, Strin
         } => {
             let seconds = at_ms.saturating_sub(now_ms).div_ceil(1000);
             match seconds {
-                0 => format!("{reason}; trying again"),
-                _ => format!("{reason}; try {attempt} in {seconds} s"),
+                0 => format!("trying again; {reason}"),
+                _ => format!("try {attempt} in {seconds} s; {reason}"),
             }
         }
         TurnPhase::Stopping => "stopping".into(),

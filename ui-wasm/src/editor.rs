@@ -116,6 +116,14 @@ impl Editor {
         self.cursor += text.len();
     }
 
+    /// Puts text in place of what stands between `from` and the cursor, as one step of undo.
+    pub(crate) fn replace(&mut self, from: usize, text: &str) {
+        self.remember(false);
+        let text = clean(text);
+        self.text.replace_range(from..self.cursor, &text);
+        self.cursor = from + text.len();
+    }
+
     /// Does what an editing command says; returns whether it is one.
     pub(crate) fn apply(&mut self, command: Command) -> bool {
         match command {

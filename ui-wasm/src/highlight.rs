@@ -81,39 +81,9 @@ const ALIASES: &[(&str, &str)] = &[
     ("patch", "diff"),
 ];
 
-/// Languages whose grammars compile their patterns in pieces small enough for one call. The others stay plain: one line of
-/// HTML, Markdown, PHP or Ruby may take longer than a call has.
-const COLOURED: &[&str] = &[
-    "rs",
-    "rust",
-    "py",
-    "python",
-    "sh",
-    "bash",
-    "zsh",
-    "json",
-    "toml",
-    "yaml",
-    "yml",
-    "c",
-    "h",
-    "cc",
-    "cpp",
-    "cxx",
-    "hpp",
-    "c++",
-    "go",
-    "java",
-    "js",
-    "mjs",
-    "cjs",
-    "jsx",
-    "javascript",
-    "css",
-    "diff",
-    "dockerfile",
-    "ini",
-];
+/// Languages whose grammars compile their patterns in pieces small enough for one call, one a line. The others stay plain:
+/// one line of HTML, Markdown, PHP or Ruby may take longer than a call has. The build keeps the grammars of these alone.
+const COLOURED: &str = include_str!("../build/coloured.txt");
 
 /// Scopes by what they are to a reader; the innermost known scope counts.
 const SCOPES: &[(&str, Role)] = &[
@@ -321,7 +291,10 @@ fn token(lang: &str) -> Option<String> {
         .iter()
         .find(|(from, _)| *from == end)
         .map_or(end.as_str(), |(_, to)| to);
-    COLOURED.contains(&end).then(|| end.to_owned())
+    COLOURED
+        .lines()
+        .any(|name| name == end)
+        .then(|| end.to_owned())
 }
 
 struct Grammar {

@@ -180,6 +180,7 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
         match line {
             Line::Blank => {}
             Line::Group { machine, dir } => {
+                let dir = from_home(dir, fx.server.home_dir());
                 let words = format!(" {machine} {} {dir}", look.glyph(Glyph::Dot));
                 look::pieces(buf, row, &[(&words, look.theme.dim)]);
             }
@@ -258,8 +259,14 @@ fn row_view(
     let theme = &look.theme;
     let cols = usize::from(row.width);
     let (glyph, mark, words, words_style) = words(session, look, cols < 60);
-    let note_cols = if cols < 60 { 10 } else { cols * 2 / 5 };
-    let title_cols = cols.saturating_sub(note_cols + 17);
+    let time = clock::when(session.updated_ms, fx.now_ms, look.utc_offset_minutes);
+    // In a narrow list the columns give way: a title gets all that the words beside it do not need.
+    let (note_cols, time_cols) = if cols < 60 {
+        (text::width(&words).min(10), text::width(&time) + 1)
+    } else {
+        (cols * 2 / 5, 7)
+    };
+    let title_cols = cols.saturating_sub(note_cols + time_cols + 10);
     let pointer = if selected {
         look.glyph(Glyph::Pointer)
     } else {
@@ -288,14 +295,22 @@ fn row_view(
     } else {
         " "
     };
-    let time = clock::when(session.updated_ms, fx.now_ms, look.utc_offset_minutes);
-    let time = format!("{time:>7} ");
+    let time = format!("{time:>time_cols$} ");
     sides(
         buf,
         row,
         &left,
         &[(unread, theme.accent), (&time, theme.dim)],
     );
+}
+
+/// Returns a directory as it is shown: from the server's home where it is below it.
+fn from_home(dir: &str, home: Option<&str>) -> String {
+    let rest = home.and_then(|home| dir.strip_prefix(home));
+    match rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        Some(rest) => format!("~{rest}"),
+        None => dir.to_owned(),
+    }
 }
 
 /// Returns sign and words of what a session is doing; in a narrow list the words are short.

@@ -21,6 +21,7 @@ mod ids;
 mod keymap;
 mod look;
 mod markdown;
+mod mention;
 mod notice;
 mod palette;
 mod picker;

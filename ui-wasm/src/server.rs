@@ -73,6 +73,7 @@ pub(crate) struct Server {
     epoch: Option<u64>,
     who: Option<Who>,
     machine: String,
+    home_dir: String,
     last_id: u64,
     sent: Vec<Pending>,
     queue: VecDeque<Call>,
@@ -95,6 +96,11 @@ impl Server {
     /// Returns the server's machine, as it names itself.
     pub(crate) fn machine(&self) -> &str {
         &self.machine
+    }
+
+    /// Returns the server's home directory, where it is known: paths below it are shown shorter.
+    pub(crate) fn home_dir(&self) -> Option<&str> {
+        Some(self.home_dir.as_str()).filter(|dir| !dir.is_empty())
     }
 
     /// Makes a call, now or as soon as the link is up. Changing calls keep their order.
@@ -177,8 +183,12 @@ impl Server {
                 protocol,
                 machine,
                 who,
+                home,
                 ..
-            } => self.hello(protocol, machine, who),
+            } => {
+                self.home_dir = home;
+                self.hello(protocol, machine, who);
+            }
             ServerFrame::Reply { id, result } => self.reply(id, Ok(result)),
             ServerFrame::Error {
                 id: Some(id),
@@ -333,6 +343,7 @@ fn changes(call: &Call) -> bool {
         | Call::DeviceSignOut { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
+        | Call::FilesFind { .. }
         | Call::Models {}
         | Call::ShareList { .. }
         | Call::DeviceList {} => false,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{editor::Draft, transcript::TranscriptPlace};
 
 /// Counted up with every change of what is saved: the bytes do not say what they are.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The state that outlives a UI.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -150,7 +150,7 @@ mod tests {
             .flat_map(|b| b.escape_ascii())
             .map(char::from)
             .collect();
-        insta::assert_snapshot!(text, "where this changes, `VERSION` counts up", @r"\x02\x01\x02s1\x01\x02xx\x00\x00\x00\x00\x03\x00\x02r1\x01\x02/a\x00\x00\x07\x02s1\x01\x02r1\x00\x05go on\x0f\x01\x02s1\x02/b\x01\x04dark");
+        insta::assert_snapshot!(text, "where this changes, `VERSION` counts up", @r#"\x03\x01\x02s1\x01\x02xx\x00\x00\x00\x00\x03\x00\x02r1\x01\x02/a\x00\x00\x07\x02s1\x01\x02r1\x00\x05go on\x00\x0f\x01\x02s1\x02/b\x01\x04dark"#);
         for end in 0..bytes.len() {
             assert_eq!(Snapshot::decode(&bytes[..end]), None);
         }

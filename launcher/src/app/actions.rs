@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use porthole_bridge::{Action, Event, Outcome};
+use porthole_bridge::{Action, Event, Outcome, Place};
 use url::{Host, Url};
 
-use super::{App, Asked, Effect, LocalDone, dialog::Dialog};
+use super::{App, Asked, Effect, LocalDone, dialog::Dialog, grant::Grant};
 use crate::{
     escape,
     permit::{self, Consent, Verdict},
@@ -27,7 +27,7 @@ impl App {
             false => Consent::None,
         };
         match permit::permit(permit::kind_of(&action), consent) {
-            Verdict::Allow => self.perform(Some(asked), action),
+            Verdict::Allow => self.perform(Some(asked), action, now),
             Verdict::Ask => self.ask(asked, action, now),
             Verdict::Deny => self.refuse(asked, "this needs a key press just before"),
         }
@@ -40,24 +40,21 @@ impl App {
         if self.refusals >= REFUSALS {
             return self.refuse(asked, "refused three times; not asked again");
         }
-        match Dialog::new(Some(asked), action, &self.fixed.origin, self.size, now) {
-            Some(dialog) => self.open_dialog(dialog),
-            None => self.refuse(asked, "the window is too small to ask"),
+        if !self.open_dialog(Some(asked), action, now) {
+            self.refuse(asked, "the window is too small to ask");
         }
     }
 
-    pub(super) fn open_dialog(&mut self, dialog: Dialog) {
-        self.dialog = Some(dialog);
-        self.dirty = true;
-    }
-
     /// Does what was allowed. Each action's one way out of the core.
-    pub(super) fn perform(&mut self, asked: Asked, action: Action) {
+    pub(super) fn perform(&mut self, asked: Asked, action: Action, now: Instant) {
         let effect = match action {
             Action::Copy(text) => Effect::Copy(asked, text),
-            Action::OpenUrl(url) => Effect::Open(asked, url),
+            Action::OpenUrl(url) if self.fixed.desktop => Effect::Open(asked, url),
+            // Nothing here could open it, and the dialog said so.
+            Action::OpenUrl(url) => Effect::Copy(asked, url),
             Action::Edit(text) => {
                 self.away = true;
+                self.editing = Some(Grant::new(self.place.clone(), now));
                 Effect::Edit(asked, text)
             }
             Action::Suspend => {
@@ -82,22 +79,39 @@ impl App {
             Outcome::Done(_) | Outcome::Failed(_) | Outcome::Edited(_) | Outcome::Refused(_) => {}
         }
         match (done.asked, done.outcome) {
-            (Some((instance, _)), Outcome::Edited(text)) if !self.ui.is(instance) => {
-                self.keep_edited(&text, now);
+            (Some((instance, _)), Outcome::Edited(text)) => {
+                let place = self.editing.take().and_then(Grant::place);
+                match self.ui.is(instance) && place == self.place {
+                    true => self.answer(done.asked, Outcome::Edited(text)),
+                    false => self.keep_edited(place, &text, now),
+                }
             }
             (asked, outcome) => self.answer(asked, outcome),
         }
     }
 
-    /// Hands a text whose asker is gone to the successor, now or when there is one: a person wrote it.
-    fn keep_edited(&mut self, text: &str, now: Instant) {
-        let text = plain_paste(text);
-        if self.ui.runs() {
-            self.say("the UI was replaced: your text was pasted", now);
+    /// Keeps a text whose asker is gone or elsewhere by now: a person wrote it, and it belongs where it was begun.
+    fn keep_edited(&mut self, place: Option<Place>, text: &str, now: Instant) {
+        let here = self.ui.runs() && place == self.place;
+        self.say(
+            match (here, self.ui.runs()) {
+                (true, _) => "the UI was replaced: your text was pasted",
+                (false, true) => "your text is kept for the conversation it was begun in",
+                (false, false) => "your text is kept for the next UI",
+            },
+            now,
+        );
+        self.ui.edited = Some((place, plain_paste(text)));
+        self.paste_edited();
+    }
+
+    /// Pastes the kept text where it belongs, once a UI is there.
+    pub(super) fn paste_edited(&mut self) {
+        let belongs = |(place, _): &mut (Option<Place>, String)| *place == self.place;
+        if self.ui.runs()
+            && let Some((_, text)) = self.ui.edited.take_if(belongs)
+        {
             self.tell_ui(Event::Paste(text));
-        } else {
-            self.say("your text is kept for the next UI", now);
-            self.ui.edited = Some(text);
         }
     }
 

@@ -104,6 +104,8 @@ impl App {
                     self.say("the server has a new UI", now);
                     let running = self.ui.sha256().map(str::to_owned);
                     self.out.push(Effect::Prepare(running));
+                } else {
+                    self.running_is_wanted();
                 }
             }
             LinkControl::AccessEnded { reason, cause: _ } => {
@@ -198,9 +200,9 @@ impl App {
                     *shown = text;
                 }
             }
-            DoorInput::Unchanged => {}
+            DoorInput::Unchanged => self.running_is_wanted(),
             DoorInput::Prepared(sha256) => self.prepared(sha256, now),
-            DoorInput::NotPrepared(trouble) => self.not_prepared(trouble),
+            DoorInput::NotPrepared(trouble) => self.not_prepared(trouble, now),
             DoorInput::Redeemed(who) => self.redeemed(who, now),
             DoorInput::RedeemFailed(why) => {
                 if let Some(Page::AskLink(ask)) = &mut self.page {
@@ -217,7 +219,7 @@ impl App {
         }
     }
 
-    fn not_prepared(&mut self, trouble: Trouble) {
+    fn not_prepared(&mut self, trouble: Trouble, now: Instant) {
         self.link.checked &= self.link.standing == Standing::Up;
         // Access is the link's to judge, and a UI that runs goes on running.
         if trouble == Trouble::Door(DoorError::SignedOut) {
@@ -225,6 +227,8 @@ impl App {
         }
         if !self.ui.runs() && !matches!(self.page, Some(Page::AskLink(_))) {
             self.page = Some(Page::trouble(&trouble));
+        } else if let (true, Trouble::Bundle(why)) = (self.ui.runs(), &trouble) {
+            self.new_ui_failed(why, now);
         }
     }
 

@@ -3,16 +3,22 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_bridge::{Action, Key, KeyCode, Size};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use porthole_bridge::{Action, Key, KeyCode, Outcome, Size};
 
-use super::{App, Asked, view::wrap};
-use crate::escape;
+use super::{
+    Alarm, App, Asked, Effect,
+    grant::Grant,
+    question::{Laid, Question},
+};
+use crate::terminal::event::Press;
 
 /// Silence on the keyboard before the dialog listens.
 const HUSH: Duration = Duration::from_millis(500);
-const SMALLEST: Size = Size { cols: 30, rows: 9 };
-const WIDEST: u16 = 76;
+/// How long the key that led to the dialog must have been let go of before it answers: longer than any keyboard waits
+/// before it repeats.
+const HELD: Duration = Duration::from_millis(1_200);
+/// A yes is followed by silence; a paste that is not marked as one is not.
+pub(super) const SURE: Duration = Duration::from_millis(80);
 
 /// An open question.
 pub(super) struct Dialog {
@@ -20,15 +26,17 @@ pub(super) struct Dialog {
     pub(super) asked: Asked,
     /// What a yes does: exactly what is shown.
     pub(super) action: Action,
-    /// The question.
-    pub(super) question: String,
-    /// The value, escaped.
-    value: String,
-    /// The word on the yes button.
-    pub(super) yes: &'static str,
-    /// First line of the value that is shown.
-    pub(super) top: usize,
-    deaf_until: Instant,
+    /// What it says.
+    pub(super) question: Question,
+    grant: Grant,
+    /// First line of the value that is shown; `None`: nobody has scrolled.
+    top: Option<usize>,
+    /// `None`: it has not been drawn yet.
+    deaf_until: Option<Instant>,
+    /// The key that led here, and until when it does not answer.
+    held: Option<(Key, Instant)>,
+    /// A yes was pressed and the silence after it has not passed.
+    sure: bool,
 }
 
 /// How a key answered.
@@ -40,163 +48,135 @@ enum Answer {
 }
 
 impl Dialog {
-    /// Returns the dialog for `action`, or nothing where the window is too small to show it.
-    pub(super) fn new(
-        asked: Asked,
-        action: Action,
-        origin: &str,
-        size: Size,
-        now: Instant,
-    ) -> Option<Self> {
-        let host = escape::visible(origin);
-        let (question, value, yes) = match &action {
-            Action::Copy(text) => (
-                format!(
-                    "Copy this from {host}? {} characters, {} lines; what cannot be seen is spelled out.",
-                    text.chars().count(),
-                    text.lines().count().max(1)
-                ),
-                spelled(text),
-                "Copy",
-            ),
-            Action::OpenUrl(url) => (
-                format!("Open this address for {host}? {} characters.", url.len()),
-                escape::visible(url),
-                "Open",
-            ),
-            Action::SignOut => (
-                format!("Sign out of {host}? This computer needs a fresh link to come back."),
-                String::new(),
-                "Sign out",
-            ),
-            Action::Quit => (
-                "The UI wants to leave. Leave?".to_owned(),
-                String::new(),
-                "Leave",
-            ),
-            Action::Edit(text) => (
-                format!("Open this text of {host} in your editor?"),
-                spelled(text),
-                "Edit",
-            ),
-            Action::Upload(_) => (format!("Upload files to {host}?"), String::new(), "Upload"),
-            Action::Download { name, .. } => (
-                format!("Save this file of {host} on this computer?"),
-                escape::visible(name),
-                "Save",
-            ),
-            Action::Suspend => ("Suspend the launcher?".to_owned(), String::new(), "Suspend"),
-        };
-        let dialog = Self {
+    /// Returns the dialog for `action`; a yes holds only while `grant` does.
+    pub(super) fn new(asked: Asked, action: Action, question: Question, grant: Grant) -> Self {
+        Self {
             asked,
             action,
             question,
-            value,
-            yes,
-            top: 0,
-            deaf_until: now + HUSH,
-        };
-        dialog.fits(size).then_some(dialog)
+            grant,
+            top: None,
+            deaf_until: None,
+            held: None,
+            sure: false,
+        }
     }
 
-    /// Returns whether a window is large enough to show the question, a line of its value and both answers.
-    pub(super) fn fits(&self, size: Size) -> bool {
-        let width = Self::width(size.cols);
-        let question = wrap(&self.question, width.saturating_sub(6)).len();
-        // The frame and the buttons' row and the gap above it; a gap and a line of the value; the trust line.
-        let rows = question + 4 + if self.value.is_empty() { 0 } else { 2 } + 1;
-        size.cols >= SMALLEST.cols
-            && usize::from(size.rows) >= rows.max(usize::from(SMALLEST.rows))
-            && self.buttons().width() <= usize::from(width.saturating_sub(4))
-    }
-
-    /// Returns the row of answers.
-    pub(super) fn buttons(&self) -> String {
-        format!("[ No ]    {} (Ctrl-Y)", self.yes)
+    /// Returns what it shows in a window, or nothing where what must be seen does not fit.
+    pub(super) fn lay(&self, size: Size) -> Option<Laid> {
+        self.question.lay(size, self.top)
     }
 
     /// Starts the silence anew.
     pub(super) fn hush(&mut self, now: Instant) {
-        self.deaf_until = now + HUSH;
-    }
-
-    /// Returns the width of the box in a window of `cols`.
-    pub(super) fn width(cols: u16) -> u16 {
-        cols.saturating_sub(4).min(WIDEST)
-    }
-
-    /// Returns the value as lines of at most `cols` columns.
-    pub(super) fn value_lines(&self, cols: u16) -> Vec<String> {
-        match self.value.is_empty() {
-            true => Vec::new(),
-            false => self
-                .value
-                .split('\n')
-                .flat_map(|line| fold(line, cols))
-                .collect(),
+        self.sure = false;
+        // Before it was seen it does not listen anyway.
+        if self.deaf_until.is_some() {
+            self.deaf_until = Some(now + HUSH);
         }
     }
 
-    fn answer(&mut self, key: Key, now: Instant) -> Answer {
-        if now < self.deaf_until {
-            // Type-ahead: every key that comes too early asks for silence again.
+    fn answer(&mut self, key: Key, press: Press, now: Instant) -> Answer {
+        let is_held = self
+            .held
+            .is_some_and(|(held, until)| held == key && now < until);
+        let deaf = self.deaf_until.is_none_or(|until| now < until);
+        if deaf || is_held || self.sure || press == Press::Repeat {
+            // Type-ahead: every key that comes too early, or too soon after a yes, asks for silence again.
             self.hush(now);
+            if is_held {
+                self.held = Some((key, now + HELD));
+            }
             return Answer::Nothing;
         }
-        let held = key.modifiers;
+        let modifiers = key.modifiers;
         match key.code {
-            KeyCode::Char('y') if held.control && !held.alt => Answer::Yes,
+            KeyCode::Char('y') if modifiers.control && !modifiers.alt => Answer::Yes,
             KeyCode::Enter | KeyCode::Escape | KeyCode::Char(' ' | 'n' | 'N') => Answer::No,
-            KeyCode::Char('c') if held.control => Answer::No,
+            KeyCode::Char('c') if modifiers.control => Answer::No,
             KeyCode::Up => Answer::Scroll(-1),
             KeyCode::Down => Answer::Scroll(1),
             KeyCode::PageUp => Answer::Scroll(-5),
             KeyCode::PageDown => Answer::Scroll(5),
-            _ => Answer::Nothing,
+            // Whoever types something else has not read the question.
+            _ => {
+                self.hush(now);
+                Answer::Nothing
+            }
         }
     }
 }
 
 impl App {
-    pub(super) fn dialog_key(&mut self, key: Key, now: Instant) {
-        let Some(mut dialog) = self.dialog.take() else {
+    /// Opens a dialog where there is room for it; returns whether there was.
+    pub(super) fn open_dialog(&mut self, asked: Asked, action: Action, now: Instant) -> bool {
+        let question = Question::about(&action, &self.fixed);
+        let grant = Grant::new(self.place.clone(), now);
+        let mut dialog = Dialog::new(asked, action, question, grant);
+        if dialog.lay(self.size).is_none() {
+            return false;
+        }
+        dialog.held = self
+            .last_key
+            .filter(|(_, at)| now.saturating_duration_since(*at) < HELD)
+            .map(|(key, at)| (key, at + HELD));
+        self.out
+            .push(Effect::Alarm(Alarm::Grant, Some(dialog.grant.until())));
+        self.dialog = Some(dialog);
+        self.dirty = true;
+        true
+    }
+
+    /// Notes that what was drawn last is on the screen: from now on a dialog can be answered, after its silence.
+    pub fn shown(&mut self, now: Instant) {
+        if let Some(dialog) = &mut self.dialog
+            && dialog.deaf_until.is_none()
+        {
+            dialog.deaf_until = Some(now + HUSH);
+        }
+    }
+
+    pub(super) fn dialog_key(&mut self, key: Key, press: Press, now: Instant) {
+        let Some(dialog) = &mut self.dialog else {
             return;
         };
         self.dirty = true;
-        match dialog.answer(key, now) {
-            Answer::Yes => self.perform(dialog.asked, dialog.action),
-            Answer::No => self.refused_by_visitor(&dialog),
-            Answer::Scroll(lines) => {
-                let width = Dialog::width(self.size.cols).saturating_sub(6);
-                let last = dialog.value_lines(width).len().saturating_sub(1);
-                dialog.top = dialog.top.saturating_add_signed(lines).min(last);
-                self.dialog = Some(dialog);
+        match dialog.answer(key, press, now) {
+            Answer::Yes => {
+                dialog.sure = true;
+                self.out
+                    .push(Effect::Alarm(Alarm::Sure, now.checked_add(SURE)));
             }
-            Answer::Nothing => self.dialog = Some(dialog),
+            Answer::No => {
+                if let Some(dialog) = self.dialog.take() {
+                    self.refused_by_visitor(&dialog);
+                }
+            }
+            Answer::Scroll(lines) => {
+                let last = dialog.question.lines(self.size.cols).saturating_sub(1);
+                let top = dialog.top.unwrap_or_default();
+                dialog.top = Some(match dialog.top {
+                    // The first key shows the beginning of what was cut.
+                    None => 0,
+                    Some(_) => top.saturating_add_signed(lines).min(last),
+                });
+            }
+            Answer::Nothing => {}
         }
     }
-}
 
-/// The text with everything invisible spelled out, line by line.
-fn spelled(text: &str) -> String {
-    let lines: Vec<String> = text.split('\n').map(escape::visible).collect();
-    lines.join("\n")
-}
-
-/// Cuts one line into pieces of at most `cols` columns.
-pub(super) fn fold(line: &str, cols: u16) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut used = 0;
-    for char in line.chars() {
-        let wide = char.width().unwrap_or(0);
-        if used + wide > usize::from(cols.max(2)) {
-            pieces.push(String::new());
-            used = 0;
-        }
-        used += wide;
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(char);
+    /// Does what a yes was said to, once the silence after it has passed and while the permission holds.
+    pub(super) fn sure(&mut self, now: Instant) {
+        let Some(dialog) = self.dialog.take_if(|dialog| dialog.sure) else {
+            return;
+        };
+        self.dirty = true;
+        let asker = dialog
+            .asked
+            .is_none_or(|(instance, _)| self.ui.is(instance));
+        match asker && dialog.grant.holds(self.place.as_ref(), now) {
+            true => self.perform(dialog.asked, dialog.action, now),
+            false => self.answer(dialog.asked, Outcome::Refused("it was too late".to_owned())),
         }
     }
-    pieces
 }

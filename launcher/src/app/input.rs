@@ -26,6 +26,8 @@ pub enum Input {
     Local(LocalDone),
     /// A time that was asked for has come.
     Alarm(Alarm),
+    /// This computer was asleep since the last input.
+    Slept,
     /// The process is to end, with this status.
     Terminate(u8),
 }
@@ -78,11 +80,17 @@ pub enum Alarm {
     Feedback,
     /// The next attempt to connect.
     Reconnect,
-    /// A snapshot was waited for long enough.
+    /// A step of a replacement was waited for long enough.
     Snapshot,
+    /// The visitor may have come to rest.
+    Rest,
+    /// The silence after a yes has passed.
+    Sure,
+    /// A question was not answered for so long that no answer is good any more.
+    Grant,
 }
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 8;
 }

@@ -1,10 +1,10 @@
-//! The launcher's own keys: `Ctrl-]`, its menu, and the keys of its pages.
+//! The launcher's own keys: the one that opens its menu, the menu, and the keys of its pages.
 
 use std::time::Instant;
 
 use porthole_bridge::{Action, Key, KeyCode, Size};
 
-use super::{App, Effect, Farewell, Page, Secret, connection::Standing, dialog::Dialog, trust};
+use super::{App, Effect, Farewell, Page, Secret, connection::Standing, trust};
 
 /// One line of the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ fn menu_seen(size: Size) -> usize {
 }
 
 impl App {
-    /// `Ctrl-]` opens and closes the menu; while a dialog is open it changes nothing.
+    /// The launcher's key opens and closes the menu; while a dialog is open it changes nothing.
     pub(super) fn launcher_key(&mut self) {
         if self.dialog.is_some() {
             return;
@@ -89,13 +89,11 @@ impl App {
                 self.out.push(Effect::Copy(None, text));
             }
             Item::SignOut => {
-                let (origin, size) = (&self.fixed.origin, self.size);
-                match Dialog::new(None, Action::SignOut, origin, size, now) {
-                    Some(dialog) => self.open_dialog(dialog),
-                    None => self.say("the window is too small to ask", now),
+                if !self.open_dialog(None, Action::SignOut, now) {
+                    self.say("the window is too small to ask", now);
                 }
             }
-            Item::Suspend => self.perform(None, Action::Suspend),
+            Item::Suspend => self.perform(None, Action::Suspend, now),
             Item::Quit => self.quit(0, None),
         }
     }

@@ -5,10 +5,13 @@ mod actions;
 mod connection;
 mod dialog;
 mod effect;
+mod grant;
 mod input;
 mod keys;
 mod page;
+mod question;
 mod random;
+mod successor;
 mod trust;
 mod ui;
 mod view;
@@ -16,7 +19,7 @@ mod view;
 use std::time::{Duration, Instant};
 
 use porthole_bridge::{
-    Background, ColorDepth, Event, LinkState, MouseKind, Place, Request, Size, limits,
+    Background, ColorDepth, Event, Key, LinkState, MouseKind, Place, Request, Size, limits,
 };
 use porthole_door::Redeemer;
 use ratatui::{buffer::Buffer, layout::Position};
@@ -24,11 +27,12 @@ use ratatui::{buffer::Buffer, layout::Position};
 use crate::{
     gesture::Gesture,
     screen::Screen,
-    terminal::event::{Press, TerminalEvent, is_launcher_key},
+    terminal::event::{Press, TerminalEvent},
 };
 use connection::Connection;
 use dialog::Dialog;
 pub use effect::{Asked, Effect, Farewell, Secret};
+use grant::Grant;
 pub use input::{Alarm, DoorInput, Input, LocalDone, Trouble};
 use page::Page;
 use random::Random;
@@ -53,6 +57,8 @@ pub struct Fixed {
     pub background: Background,
     /// Whether box and symbol glyphs are shown.
     pub unicode: bool,
+    /// Whether there is a desktop that opens addresses.
+    pub desktop: bool,
     /// The visitor's preferences.
     pub preferences: crate::preferences::Preferences,
     /// Minutes that local time is ahead of UTC.
@@ -73,6 +79,9 @@ pub struct App {
     menu: Option<usize>,
     place: Option<Place>,
     gesture: Gesture,
+    last_key: Option<(Key, Instant)>,
+    /// An editor is open; where its text belongs.
+    editing: Option<Grant>,
     refusals: u32,
     feedback: Option<String>,
     title: Option<String>,
@@ -103,6 +112,8 @@ impl App {
             menu: None,
             place,
             gesture: Gesture::default(),
+            last_key: None,
+            editing: None,
             refusals: 0,
             feedback: None,
             title: None,
@@ -147,8 +158,11 @@ impl App {
             Input::Door(input) => self.door(input, now),
             Input::Local(done) => self.local_done(done, now),
             Input::Alarm(alarm) => self.alarm(alarm, now),
+            Input::Slept => self.slept(),
             Input::Terminate(status) => self.quit(status, None),
         }
+        self.advance_successor(now);
+        self.watch_typing(now);
         self.pace(now);
         std::mem::take(&mut self.out)
     }
@@ -175,42 +189,47 @@ impl App {
     }
 
     fn terminal(&mut self, event: TerminalEvent, now: Instant) {
+        let launcher = self.fixed.preferences.launcher_key;
         match event {
             _ if self.away => {}
-            TerminalEvent::Key { key, .. } if is_launcher_key(&key) => self.launcher_key(),
+            TerminalEvent::Key { key, .. } if launcher.is(&key) => self.launcher_key(),
             TerminalEvent::Key { key, press } => self.key(key, press, now),
-            TerminalEvent::Paste(text) => self.paste(text),
+            TerminalEvent::Paste(text) => self.paste(text, now),
             TerminalEvent::Mouse(mouse) => {
                 let inside = mouse.row < ui_size(self.size).rows;
                 if self.ui_has_focus() && inside {
-                    if mouse.kind == MouseKind::Release {
+                    if mouse.kind == MouseKind::Release && !self.holds_input() {
                         self.gesture.made(now);
                     }
-                    self.tell_ui(Event::Mouse(mouse));
+                    self.input_to_ui(Event::Mouse(mouse));
                 }
             }
-            TerminalEvent::Focus(focus) => self.tell_ui(Event::Focus(focus)),
+            TerminalEvent::Focus(focus) => self.input_to_ui(Event::Focus(focus)),
         }
     }
 
-    fn key(&mut self, key: porthole_bridge::Key, press: Press, now: Instant) {
+    fn key(&mut self, key: Key, press: Press, now: Instant) {
+        self.last_key = Some((key, now));
         if self.dialog.is_some() {
-            self.dialog_key(key, now);
+            self.dialog_key(key, press, now);
         } else if self.menu.is_some() {
             self.menu_key(key, now);
         } else if self.page.is_some() {
             self.page_key(key, now);
         } else {
-            if press == Press::First {
+            if press == Press::First && !self.holds_input() {
                 self.gesture.made(now);
             }
-            self.tell_ui(Event::Key(key));
+            self.input_to_ui(Event::Key(key));
         }
     }
 
-    fn paste(&mut self, text: String) {
+    fn paste(&mut self, text: String, now: Instant) {
         // A dialog and the menu eat pastes; only the field for a fresh link takes one.
-        if self.dialog.is_some() || self.menu.is_some() {
+        if let Some(dialog) = &mut self.dialog {
+            return dialog.hush(now);
+        }
+        if self.menu.is_some() {
             return;
         }
         match &mut self.page {
@@ -219,7 +238,7 @@ impl App {
                 self.dirty = true;
             }
             Some(_) => {}
-            None => self.tell_ui(Event::Paste(text)),
+            None => self.input_to_ui(Event::Paste(text)),
         }
     }
 
@@ -232,7 +251,7 @@ impl App {
         self.screen.resize(inner.cols, inner.rows);
         self.tell_ui(Event::Resize(inner));
         match &mut self.dialog {
-            Some(dialog) if dialog.fits(size) => dialog.hush(now),
+            Some(dialog) if dialog.lay(size).is_some() => dialog.hush(now),
             _ => self.refuse_dialog("the window is too small to ask"),
         }
         self.out.push(Effect::Forget);
@@ -259,11 +278,17 @@ impl App {
                 self.dirty = true;
             }
             Alarm::Reconnect => self.connect(),
-            Alarm::Snapshot => self.finish_replacement(now),
+            Alarm::Snapshot => self.replacement_is_late(now),
+            Alarm::Rest => self.rest(now),
+            Alarm::Sure => self.sure(now),
+            Alarm::Grant => self.refuse_dialog("there was no answer in ten minutes"),
         }
     }
 
     fn posted(&mut self, instance: u64, request: Request, now: Instant) {
+        if self.ui.is_next(instance) {
+            return self.successor_posted(request, now);
+        }
         if !self.ui.is(instance) {
             return;
         }
@@ -295,7 +320,15 @@ impl App {
         if place != self.place {
             self.place = place;
             self.refuse_dialog("the screen that asked is gone");
+            self.gesture.drop_it();
+            self.paste_edited();
         }
+    }
+
+    /// Time has passed that no clock here has counted: what was permitted or asked before is over.
+    fn slept(&mut self) {
+        self.refuse_dialog("this computer slept meanwhile");
+        self.gesture.drop_it();
     }
 
     /// Says something short on the trust line.
@@ -312,6 +345,7 @@ impl App {
 
     fn tell_ui(&mut self, event: Event) {
         if self.ui.runs() {
+            self.ui.touch(&event);
             self.out.push(Effect::ToUi(event));
         }
     }

@@ -1,10 +1,9 @@
 //! The words of the trust line and their shortening; what is always true about whom one talks to.
 
 use porthole_door::Redeemer;
-use unicode_width::UnicodeWidthStr;
 
 use super::{App, Fixed, connection::Standing};
-use crate::escape;
+use crate::{escape, screen::width};
 
 /// Digits of a bundle's hash that are shown.
 const HASH_DIGITS: usize = 12;
@@ -15,40 +14,42 @@ const SAID_COLUMNS: usize = 16;
 const TITLE_COLUMNS: usize = 60;
 
 /// Returns the trust line for `cols` columns: the left part and the right part, which fit together with a gap.
-pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
+pub(super) fn line(app: &App, cols: u16) -> (String, String) {
     let host = host(&app.fixed.origin);
     let who = who(&app.who);
     let ui = ui(app.ui.sha256());
     let state = state(app);
     let said = app.feedback.clone().unwrap_or_else(|| state.clone());
+    let key = app.fixed.preferences.launcher_key;
+    let (long, short) = (format!("{key} launcher "), format!("{key} "));
     let candidates = [
+        (format!(" porthole │ {host} │ {who} │ {ui} │ {said}"), long),
         (
             format!(" porthole │ {host} │ {who} │ {ui} │ {said}"),
-            "Ctrl-] launcher ",
+            short.clone(),
         ),
         (
-            format!(" porthole │ {host} │ {who} │ {ui} │ {said}"),
-            "Ctrl-] ",
+            format!(" porthole │ {host} │ {who} │ {said}"),
+            short.clone(),
         ),
-        (format!(" porthole │ {host} │ {who} │ {said}"), "Ctrl-] "),
-        (format!(" porthole │ {host} │ {said}"), "Ctrl-] "),
-        (format!(" {host} │ {said}"), "Ctrl-] "),
-        (format!(" {host} │ {said}"), ""),
+        (format!(" porthole │ {host} │ {said}"), short.clone()),
+        (format!(" {host} │ {said}"), short.clone()),
+        (format!(" {host} │ {said}"), String::new()),
     ];
     let room = usize::from(cols);
-    let needs = |left: &str, right: &str| left.width() + 2 + right.width();
-    let fits = |(left, right): &&(String, &'static str)| needs(left, right) <= room;
+    let needs = |left: &str, right: &str| width(left) + 2 + width(right);
+    let fits = |(left, right): &&(String, String)| needs(left, right) <= room;
     if let Some(whole) = candidates[..UNCUT].iter().find(fits) {
         return whole.clone();
     }
     // Long words are cut before who one talks to is.
     for (left, right) in &candidates {
-        let kept = (said.width() + room).saturating_sub(needs(left, right));
-        if kept >= SAID_COLUMNS && kept < said.width() {
+        let kept = (width(&said) + room).saturating_sub(needs(left, right));
+        if kept >= SAID_COLUMNS && kept < width(&said) {
             let start = left.strip_suffix(said.as_str()).unwrap_or_default();
             return (
                 format!("{start}{}", escape::visible_cut(&said, kept)),
-                right,
+                right.clone(),
             );
         }
     }
@@ -56,13 +57,19 @@ pub(super) fn line(app: &App, cols: u16) -> (String, &'static str) {
         return whole.clone();
     }
     // The end of the host is what tells two servers apart.
-    (tail(&format!(" {host}"), room), "")
+    (tail(&format!(" {host}"), room), String::new())
 }
 
 /// Returns the host and port of an origin, in ASCII.
 pub(super) fn host(origin: &str) -> String {
     let bare = origin.split_once("://").map_or(origin, |(_, rest)| rest);
     escape::visible(bare)
+}
+
+/// Returns whether a URL is of the server itself.
+pub(super) fn is_server(url: &str, origin: &str) -> bool {
+    let of = |text: &str| url::Url::parse(text).ok().map(|url| url.origin());
+    of(url).is_some_and(|found| found.is_tuple() && Some(found) == of(origin))
 }
 
 /// Returns the words for who one is.

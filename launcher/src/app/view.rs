@@ -1,22 +1,23 @@
 //! Draws the launcher: the UI's filtered screen, what lies over it, and the trust line below.
 //! Every text of others has been escaped before it gets here, and the whole buffer is swept at the end.
 
-use porthole_bridge::ColorDepth;
+use porthole_bridge::{ColorDepth, Size};
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
     style::{Color, Modifier, Style},
 };
-use unicode_width::UnicodeWidthStr;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     App,
-    dialog::{Dialog, fold},
+    dialog::Dialog,
     keys::MENU,
     page::{AskLink, Fault, Page},
+    question::Question,
     trust,
 };
-use crate::screen::sweep;
+use crate::screen::{sweep, width};
 
 /// Widest text of a page.
 const TEXT: u16 = 72;
@@ -38,7 +39,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer) -> Option<Position> {
         cursor = None;
     }
     if let Some(dialog) = &app.dialog {
-        draw_dialog(dialog, app.fixed.colors, inner, buffer);
+        draw_dialog(dialog, app.size, app.fixed.colors, inner, buffer);
     } else if let Some(selected) = app.menu {
         draw_menu(selected, app.fixed.colors, inner, buffer);
     }
@@ -89,7 +90,7 @@ fn draw_trust(app: &App, buffer: &mut Buffer) {
     blank(row, style, buffer);
     let (left, right) = trust::line(app, area.width);
     buffer.set_stringn(0, y, &left, usize::from(area.width), style);
-    let from = area.width.saturating_sub(right.width() as u16);
+    let from = area.width.saturating_sub(width(&right) as u16);
     buffer.set_stringn(from, y, right, usize::from(area.width), style);
     if left.starts_with(" porthole") {
         buffer.set_style(Rect::new(1, y, 8, 1).intersection(row), Modifier::BOLD);
@@ -105,34 +106,25 @@ fn blank(area: Rect, style: Style, buffer: &mut Buffer) {
     }
 }
 
-fn draw_dialog(dialog: &Dialog, colors: ColorDepth, area: Rect, buffer: &mut Buffer) {
-    let width = Dialog::width(area.width);
-    let text = width.saturating_sub(6);
-    let question = wrap(&dialog.question, text);
-    let value = dialog.value_lines(text);
-    let fixed = question.len() as u16 + if value.is_empty() { 4 } else { 5 };
-    let room = usize::from(area.height.saturating_sub(fixed));
-    let shown = value.len().min(room);
-    let frame = centred(area, width, fixed + shown as u16);
-    let inner = draw_frame(" porthole asks ", frame, own_style(colors), buffer);
-    let mut y = inner.y;
-    for line in &question {
-        y = put(inner.x, y, line, inner, own_style(colors), buffer);
-    }
-    if !value.is_empty() {
-        y += 1;
-        for line in value.iter().skip(dialog.top).take(shown) {
-            y = put(inner.x + 2, y, line, inner, own_style(colors), buffer);
-        }
-    }
-    let below = value.len().saturating_sub(dialog.top + shown);
-    let more = match below {
-        0 => String::new(),
-        lines => format!("    ↓ {lines} more"),
+fn draw_dialog(dialog: &Dialog, size: Size, colors: ColorDepth, area: Rect, buffer: &mut Buffer) {
+    let Some(laid) = dialog.lay(size) else {
+        return;
     };
-    let buttons = format!("{}{more}", dialog.buttons());
+    let style = own_style(colors);
+    let gap = u16::from(!laid.value.is_empty());
+    let height = laid.text.len() as u16 + gap + laid.value.len() as u16 + 4;
+    let frame = centred(area, Question::width(area.width), height);
+    let inner = draw_frame(" porthole asks ", frame, style, buffer);
+    let mut y = inner.y;
+    for line in &laid.text {
+        y = put(inner.x, y, line, inner, style, buffer);
+    }
+    y += gap;
+    for line in &laid.value {
+        y = put(inner.x + 2, y, line, inner, style, buffer);
+    }
     let last = inner.bottom().saturating_sub(1).max(y);
-    put(inner.x, last, &buttons, inner, own_style(colors), buffer);
+    put(inner.x, last, &laid.buttons, inner, style, buffer);
 }
 
 fn draw_menu(selected: usize, colors: ColorDepth, area: Rect, buffer: &mut Buffer) {
@@ -213,7 +205,7 @@ fn draw_ask(ask: &AskLink, area: Rect, buffer: &mut Buffer) -> Option<Position> 
     lines.push("Enter redeems · Esc quits".to_owned());
     let rows = draw_lines(&lines, area, buffer);
     let row = rows.get(5).copied()?;
-    let column = left_of(area) + prompt.width() as u16;
+    let column = left_of(area) + width(&prompt) as u16;
     (!ask.busy && area.contains(Position::new(column, row))).then(|| Position::new(column, row))
 }
 
@@ -305,6 +297,24 @@ fn draw_frame(title: &str, frame: Rect, style: Style, buffer: &mut Buffer) -> Re
     }
 }
 
+/// Cuts one line into pieces of at most `cols` columns.
+pub(super) fn fold(line: &str, cols: u16) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    for cluster in line.graphemes(true) {
+        let wide = width(cluster);
+        if used + wide > usize::from(cols.max(2)) {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += wide;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push_str(cluster);
+        }
+    }
+    pieces
+}
+
 /// Wraps at blanks; what has none is cut.
 pub(super) fn wrap(text: &str, cols: u16) -> Vec<String> {
     let room = usize::from(cols.max(2));
@@ -312,7 +322,7 @@ pub(super) fn wrap(text: &str, cols: u16) -> Vec<String> {
     for word in text.split(' ') {
         let fits = lines
             .last()
-            .is_some_and(|line| line.is_empty() || line.width() + 1 + word.width() <= room);
+            .is_some_and(|line| line.is_empty() || width(line) + 1 + width(word) <= room);
         if !fits {
             lines.push(String::new());
         }

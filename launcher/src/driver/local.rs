@@ -3,14 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use porthole_bridge::Outcome;
-
 use super::{Done, Driver, Flow};
 use crate::{
     app::{Asked, Input, LocalDone},
     clipboard::{self, Copied},
     editor, errand, opener, signals,
-    surroundings::{Surroundings, var},
+    surroundings::var,
     terminal,
 };
 
@@ -29,14 +27,11 @@ impl Driver {
     }
 
     pub(super) fn open(&mut self, asked: Asked, url: String) {
-        let (here, done) = (self.here, self.to_loop.done.clone());
+        let done = self.to_loop.done.clone();
         tokio::task::spawn_blocking(move || {
-            let brought = match opener::open(&url, here) {
-                Ok(outcome) => Done::Input(Input::Local(LocalDone { asked, outcome })),
-                // No desktop: the address goes where it can be pasted from.
-                Err(opener::NoDesktop) => no_desktop(asked, &url, here),
-            };
-            let _ = done.blocking_send(brought);
+            let outcome = opener::open(&url);
+            let ended = Input::Local(LocalDone { asked, outcome });
+            let _ = done.blocking_send(Done::Input(ended));
         });
     }
 
@@ -81,17 +76,5 @@ impl Driver {
         self.stopped = true;
         self.come_back();
         ControlFlow::Continue(())
-    }
-}
-
-fn no_desktop(asked: Asked, url: &str, here: Surroundings) -> Done {
-    let said = |sent: &Outcome| match sent {
-        Outcome::Done(how) => Outcome::Done(format!("no browser here: the address was {how}")),
-        other => other.clone(),
-    };
-    let local = |outcome| Input::Local(LocalDone { asked, outcome });
-    match clipboard::copy(url, &clipboard::ways(here)) {
-        Copied::Ended(outcome) => Done::Input(local(said(&outcome))),
-        Copied::Write(bytes, outcome) => Done::Write(bytes, local(said(&outcome))),
     }
 }

@@ -12,7 +12,20 @@ pub(super) const JOINED_WIDTH: u16 = 2;
 
 /// Returns how many columns a cluster takes. The one width function: ratatui's diff uses the same.
 pub(crate) fn width(cluster: &str) -> u16 {
-    cluster.cell_width()
+    match cluster.as_bytes() {
+        // A control character takes no cell: it is never put into one.
+        [0..=0x1F | 0x7F] => 0,
+        _ => cluster.cell_width(),
+    }
+}
+
+/// Returns how many columns a text takes, cluster by cluster.
+pub fn text_width(text: &str) -> usize {
+    let wide = |one: &str| usize::from(width(one));
+    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => text.len(),
+        false => text.graphemes(true).map(wide).sum(),
+    }
 }
 
 /// Returns the width of a character that stands alone whatever follows or precedes it, without looking at its

@@ -12,6 +12,7 @@ mod sweep;
 use porthole_bridge::limits::FRAME_BYTES;
 use ratatui::{buffer::Buffer, layout::Position};
 
+pub use cluster::text_width as width;
 use grid::Grid;
 pub use sweep::{sweep, width_is_disputed};
 

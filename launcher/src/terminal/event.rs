@@ -125,12 +125,6 @@ pub fn plain_paste(text: &str) -> String {
     plain
 }
 
-/// Returns whether this is the key that always belongs to the launcher. Terminals without extended keys
-/// send the same byte for Ctrl-] and Ctrl-5, and it is read as the latter.
-pub fn is_launcher_key(key: &Key) -> bool {
-    key.modifiers.control && !key.modifiers.alt && matches!(key.code, KeyCode::Char(']' | '5'))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -166,20 +160,6 @@ mod tests {
         };
         assert_eq!(press(ct::KeyEventKind::Press), Press::First);
         assert_eq!(press(ct::KeyEventKind::Repeat), Press::Repeat);
-    }
-
-    #[test]
-    fn the_launchers_key_is_known_in_both_keyboards() {
-        let key = |char, control| Key {
-            code: KeyCode::Char(char),
-            modifiers: Modifiers {
-                control,
-                ..Modifiers::default()
-            },
-        };
-        assert!(is_launcher_key(&key(']', true)));
-        assert!(is_launcher_key(&key('5', true)));
-        assert!(!is_launcher_key(&key(']', false)));
     }
 
     proptest! {

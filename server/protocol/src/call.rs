@@ -285,6 +285,17 @@ calls! {
         /// The directory; from the present one, or absolute. `None`: that of the conversation it was opened from.
         dir: Option<String>,
     }
+    /// Finds names below the working directory, for a message that names files. Reply: [`replies::Files`].
+    FilesFind = "files.find" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// What was typed of the path, at most 200 characters: its letters in their order; empty: the first names.
+        query: String,
+        /// At most so many, and at most 100.
+        limit: u32,
+    }
     /// Makes a share link. Reply: [`replies::Shared`]. The same request again replaces a link that nobody has used yet.
     ShareCreate = "share.create" {
         /// Which session.
@@ -466,6 +477,15 @@ pub mod replies {
         pub generation: u32,
         /// Whether nothing more comes.
         pub complete: bool,
+    }
+
+    /// Names below the working directory.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Files {
+        /// The best first; a folder ends in `/`. Names that are no UTF-8 or hold control characters are left out.
+        pub files: Vec<String>,
+        /// Whether there are more, or the tree was too large to look at all of it.
+        pub truncated: bool,
     }
 
     /// The models that can be chosen.

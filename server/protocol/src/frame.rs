@@ -46,6 +46,9 @@ pub enum ServerFrame {
         machine: String,
         /// Who you are.
         who: Who,
+        /// The home directory of whoever the server runs as, to show paths below it as `~/…`; empty: unknown.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        home: String,
     },
     /// The reply to a call.
     Reply {

@@ -20,6 +20,10 @@ pub const PRESENT_PEOPLE: usize = 24;
 pub const SHARE_SECONDS: u64 = 7 * 24 * 60 * 60;
 /// How long a share link lives at most, in seconds: a year.
 pub const SHARE_SECONDS_MAX: u64 = 366 * 24 * 60 * 60;
+/// Longest query for file names, in characters.
+pub const FILES_QUERY_CHARS: usize = 200;
+/// File names that one reply holds, at most.
+pub const FILES_FOUND: usize = 100;
 /// Files that one submission may name.
 pub const SUBMISSION_ATTACHMENTS: usize = 10;
 /// Longest title of a session, in characters.

@@ -5,6 +5,7 @@ use std::{
     net::Shutdown,
     os::unix::net::UnixStream,
     path::Path,
+    time::Duration,
 };
 
 use porthole_protocol::{
@@ -14,7 +15,13 @@ use porthole_protocol::{
 use serde::de::DeserializeOwned;
 
 use super::{DataArgs, Failure};
-use crate::local::{Ask, SocketPath, Tell};
+use crate::{
+    data::Holder,
+    local::{Ask, SocketPath, Tell},
+};
+
+/// How long a server may take to say its first word.
+const ANSWER_BOUND: Duration = Duration::from_secs(10);
 
 /// Asks the running server one thing.
 pub(super) fn ask(data: &DataArgs, ask: &Ask) -> Result<Tell, Failure> {
@@ -28,7 +35,7 @@ pub(super) fn try_ask(folder: &Path, ask: &Ask) -> Result<Option<Tell>, Failure>
         return Ok(None);
     };
     write_line(&mut stream, ask)?;
-    let line = read_line(&mut BufReader::new(stream))?;
+    let line = read_answer(folder, &mut BufReader::new(stream))?;
     match serde_json::from_str(&line).map_err(|_| strange())? {
         Tell::Failed { message } => Err(Failure::new(message)),
         tell => Ok(Some(tell)),
@@ -60,10 +67,14 @@ impl Link {
             next_id: 1,
             kept: Default::default(),
         };
-        match link.read()? {
-            ServerFrame::Hello { .. } => Ok(link),
-            _ => Err(strange()),
+        let line = read_answer(&folder, &mut link.reader)?;
+        match decode(&line, SERVER_FRAME_BYTES) {
+            Ok(ServerFrame::Hello { .. }) => {}
+            _ => return Err(strange()),
         }
+        // From here on it may be silent for as long as it works.
+        link.reader.get_ref().set_read_timeout(None)?;
+        Ok(link)
     }
 
     /// Sends a frame.
@@ -122,7 +133,10 @@ impl Drop for Link {
 fn connect(folder: &Path) -> Result<Option<UnixStream>, Failure> {
     let stream = SocketPath::of(folder).and_then(|socket| UnixStream::connect(socket.path()));
     match stream {
-        Ok(stream) => Ok(Some(stream)),
+        Ok(stream) => {
+            stream.set_read_timeout(Some(ANSWER_BOUND))?;
+            Ok(Some(stream))
+        }
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
             _ => Err(Failure::new(format!("cannot reach the server: {error}"))
@@ -131,7 +145,33 @@ fn connect(folder: &Path) -> Result<Option<UnixStream>, Failure> {
     }
 }
 
+/// Returns the first line that the server says. One that hangs is named: it cannot be asked to end.
+fn read_answer(folder: &Path, reader: &mut BufReader<UnixStream>) -> Result<String, Failure> {
+    match reader.fill_buf() {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(hangs(folder)),
+        _ => read_line(reader),
+    }
+}
+
+fn hangs(folder: &Path) -> Failure {
+    let holder = Holder::of(folder).unwrap_or_default();
+    let failure = Failure::new(format!("the server does not answer: it is {holder}"));
+    match holder.pid() {
+        Some(pid) => failure.hint(format!(
+            "`portholed logs` may say why; `kill -9 {pid}` ends it, and nothing that was acknowledged is lost"
+        )),
+        None => failure.hint("`portholed logs` may say why"),
+    }
+}
+
 fn not_running(folder: &Path) -> Failure {
+    if let Some(holder) = Holder::of(folder) {
+        return Failure::new(format!(
+            "the data folder `{}` is in use by {holder}, which cannot be reached",
+            folder.display()
+        ))
+        .hint("it may be starting or ending: try again");
+    }
     Failure::new(format!(
         "no server is running with the data folder `{}`",
         folder.display()

@@ -21,6 +21,7 @@ use crate::{
     log,
     redact::Redaction,
     serve::{Config, Hangup, Running, ServeError},
+    tls::TlsFiles,
     worker_process::WorkerProgram,
 };
 
@@ -43,8 +44,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
         log::begin(&folder, redaction)?;
         let mut stdout = std::io::stdout();
         // Whoever started it may have gone; it serves all the same.
-        let _ = writeln!(stdout, "listening on http://{}", running.address())
-            .and_then(|()| stdout.flush());
+        let _ = writeln!(stdout, "listening on {}", running.origin()).and_then(|()| stdout.flush());
         running.run().await.map_err(failed)
     })
 }
@@ -153,10 +153,20 @@ fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
         listen: args.listen,
         bundle: BundleSource::find(args.bundle.clone(), variable, &std::env::current_exe()?),
         allow_hosts,
+        tls: tls_files(args),
         public_origin,
         worker: WorkerProgram::this()?,
+        upload_bytes: args.max_upload << 20,
         hangup: hangup(),
         redaction: Redaction::default(),
+    })
+}
+
+/// The parser takes both or none.
+fn tls_files(args: &ServeArgs) -> Option<TlsFiles> {
+    Some(TlsFiles {
+        cert: args.tls_cert.clone()?,
+        key: args.tls_key.clone()?,
     })
 }
 
@@ -200,10 +210,17 @@ fn arguments(args: &ServeArgs, folder: &Path) -> Vec<String> {
         absolute(folder),
         "--listen".to_owned(),
         args.listen.to_string(),
+        "--max-upload".to_owned(),
+        args.max_upload.to_string(),
     ];
     let mut add = |name: &str, value: &str| all.extend([name.to_owned(), value.to_owned()]);
     if let Some(bundle) = &args.bundle {
         add("--bundle", &absolute(bundle));
+    }
+    for (name, file) in [("--tls-cert", &args.tls_cert), ("--tls-key", &args.tls_key)] {
+        if let Some(file) = file {
+            add(name, &absolute(file));
+        }
     }
     for host in &args.allow_host {
         add("--allow-host", host);

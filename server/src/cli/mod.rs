@@ -178,12 +178,21 @@ struct ServeArgs {
     /// The folder of the UI bundle [default: the one inside this program, or beside it]
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
-    /// A name under which a proxy with TLS reaches this server; may be given several times.
+    /// The certificate with its issuers, in PEM: the server encrypts by itself, and may listen beyond this machine.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A name under which this server is reached with https, by itself or through a proxy; may be given several times.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
     /// The https address that links name.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// The largest file that people may upload, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = porthole_door::UPLOAD_BYTES >> 20, value_parser = clap::value_parser!(u64).range(1..=2048))]
+    max_upload: u64,
     /// Leave the terminal's session.
     #[arg(long, hide = true)]
     detached: bool,

@@ -8,7 +8,7 @@ use porthole_protocol::{
 };
 use porthole_worker::wire::Status;
 
-use crate::catalog::Session;
+use crate::{catalog::Session, sessions::visible_title};
 
 /// The home list.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Home {
             .suggested_title
             .filter(|t| !kept.title_given && !t.is_empty())
         {
-            kept.title = title;
+            kept.title = visible_title(&title);
         }
         kept.busy = matches!(
             status.state,

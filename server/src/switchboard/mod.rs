@@ -38,6 +38,8 @@ pub struct Switchboard {
     seats: Seats,
     workers: Workers,
     machine: String,
+    /// The home directory of whoever the server runs as, to show paths shorter.
+    home_dir: String,
     down: bool,
 }
 
@@ -62,8 +64,16 @@ impl Switchboard {
             seats: Seats::default(),
             workers: Workers::default(),
             machine,
+            home_dir: String::new(),
             down: false,
         }
+    }
+
+    /// Returns it with a home directory to tell clients of.
+    #[must_use]
+    pub fn at_home(mut self, dir: String) -> Self {
+        self.home_dir = dir;
+        self
     }
 
     /// Returns the home list.
@@ -161,6 +171,7 @@ impl Switchboard {
             server: env!("CARGO_PKG_VERSION").to_owned(),
             machine: self.machine.clone(),
             who: who.clone(),
+            home: self.home_dir.clone(),
         };
         self.seats.open(connection, who, device);
         send(connection, Lane::Must, &hello, out);
@@ -456,7 +467,8 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::OpenChild { .. }
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
-        | Call::Move { .. } => false,
+        | Call::Move { .. }
+        | Call::FilesFind { .. } => false,
     }
 }
 

@@ -5,6 +5,7 @@ mod door;
 mod fake_worker;
 mod life;
 mod link;
+mod transfer;
 mod world;
 
 #[test]

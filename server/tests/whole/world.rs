@@ -173,7 +173,9 @@ pub(crate) fn config(home: &Path) -> Config {
         listen: "127.0.0.1:0".parse().expect("an address"),
         bundle: BundleSource::Folder(home.join("bundle")),
         allow_hosts: Vec::new(),
+        tls: None,
         public_origin: None,
+        upload_bytes: porthole_door::UPLOAD_BYTES,
         worker: WorkerProgram {
             program: std::env::current_exe().expect("known"),
             arguments: ["fake_worker", "--exact", "--ignored", "--nocapture"]
@@ -260,9 +262,13 @@ impl Client {
     }
 
     pub(crate) async fn new_session(&mut self, request: &str) -> SessionId {
+        self.create_at(request, Path::new("/")).await
+    }
+
+    pub(crate) async fn create_at(&mut self, request: &str, dir: &Path) -> SessionId {
         let call = Call::SessionCreate {
             request: RequestId::parse(request).expect("an id"),
-            dir: Some("/".to_owned()),
+            dir: Some(dir.display().to_string()),
             title: None,
             model: None,
         };

@@ -29,7 +29,8 @@ fn need(method: Method) -> Need {
         | Method::Retry
         | Method::Exclude
         | Method::OpenChild
-        | Method::Fork => Need::Write,
+        | Method::Fork
+        | Method::FilesFind => Need::Write,
         Method::AnswerQuestion => Need::Approve,
         Method::Configure
         | Method::ArchiveChild

@@ -34,6 +34,8 @@ pub(crate) enum Ask {
     History { before: Option<u64>, limit: usize },
     /// A range of a command's output.
     Output(OutputRange),
+    /// Names below the working directory.
+    Files { query: String, limit: usize },
 }
 
 /// A range of a command's output.
@@ -73,7 +75,8 @@ fn conversation(call: &Call) -> ConversationId {
         | Call::OpenChild { conversation, .. }
         | Call::Fork { conversation, .. }
         | Call::ArchiveChild { conversation, .. }
-        | Call::Move { conversation, .. } => *conversation,
+        | Call::Move { conversation, .. }
+        | Call::FilesFind { conversation, .. } => *conversation,
         _ => ConversationId::ROOT,
     }
 }
@@ -247,6 +250,20 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
                 bytes,
             }))
         }
+        Call::FilesFind {
+            session,
+            conversation: _,
+            query,
+            limit,
+        } => {
+            at(own, &session)?;
+            check_query(&query)?;
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Ok(Ask::Files {
+                query,
+                limit: limit.clamp(1, limits::FILES_FOUND),
+            })
+        }
         Call::SessionCreate { .. }
         | Call::SessionRename { .. }
         | Call::SessionPin { .. }
@@ -322,6 +339,15 @@ fn check_range(bytes: u32) -> Result<(), CallError> {
     let kib = limits::OUTPUT_READ_MAX >> 10;
     let message = format!("a read of output is 1 byte to {kib} KiB");
     Err(CallError::new(ErrorCode::Invalid, message))
+}
+
+fn check_query(query: &str) -> Result<(), CallError> {
+    let most = limits::FILES_QUERY_CHARS;
+    if query.chars().count() <= most {
+        return Ok(());
+    }
+    let message = format!("a path to look for has at most {most} characters");
+    Err(CallError::new(ErrorCode::TooLarge, message))
 }
 
 fn not_here(method: Method) -> CallError {

@@ -10,13 +10,16 @@ use std::{
 };
 
 use porthole_env::Environment;
-use porthole_protocol::{ModelInfo, ModelRef, RunId, RunOutput, ToolDetail, ToolOutcome};
+use porthole_protocol::{
+    CallError, ModelInfo, ModelRef, RunId, RunOutput, ToolDetail, ToolOutcome, replies,
+};
 use tokio::sync::{mpsc, watch};
 
 use crate::{
     attachment,
     call::told,
     conversation::{Planned, Rules, ToolStart},
+    files,
     model::{self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response},
     tool::{self, Place, PlanError, Seen, ToolContext, ToolEffect, ToolResult},
 };
@@ -256,6 +259,23 @@ impl Hands {
             }
             #[cfg(test)]
             Self::Scripted(_) => None,
+        }
+    }
+
+    /// Finds names below the working directory.
+    pub(crate) fn files(
+        &self,
+        cwd: PathBuf,
+        query: String,
+        limit: usize,
+    ) -> Work<Result<replies::Files, CallError>> {
+        match self {
+            Self::Real(real) => {
+                let environment = Arc::clone(&real.environment);
+                Box::pin(async move { files::find(&*environment, cwd, &query, limit).await })
+            }
+            #[cfg(test)]
+            Self::Scripted(_) => Box::pin(async { Ok(replies::Files::default()) }),
         }
     }
 

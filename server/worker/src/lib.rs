@@ -8,6 +8,7 @@ mod calls;
 mod compaction;
 mod conversation;
 mod failure;
+mod files;
 mod fit;
 mod hands;
 mod link;

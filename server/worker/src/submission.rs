@@ -143,16 +143,12 @@ impl Conversation {
     }
 }
 
-/// Returns a title made from a message: its first line that is not blank, without control characters.
+/// Returns a title made from a message: its first line that is not blank. The server shows controls in it as pictures.
 fn title(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    let line: String = line
-        .unwrap_or_default()
-        .chars()
-        .filter(|c| !c.is_control())
-        .collect();
+    let line = line.unwrap_or_default();
     if line.chars().count() <= TITLE_CHARS {
-        return line;
+        return line.to_owned();
     }
     let cut: String = line.chars().take(TITLE_CHARS - 1).collect();
     format!("{}…", cut.trim_end())
@@ -167,6 +163,6 @@ mod tests {
         assert_eq!(title("\n  fix it  \nplease"), "fix it");
         assert_eq!(title(&"ä".repeat(60)), "ä".repeat(60));
         assert_eq!(title(&"ä".repeat(61)), format!("{}…", "ä".repeat(59)));
-        assert_eq!(title("a\u{1b}[31mb"), "a[31mb");
+        assert_eq!(title("a\u{1b}[31mb"), "a\u{1b}[31mb");
     }
 }

@@ -131,6 +131,7 @@ impl App {
             Call::SessionRead { .. }
                 | Call::History { .. }
                 | Call::OutputRead { .. }
+                | Call::FilesFind { .. }
                 | Call::Models {}
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
@@ -178,6 +179,12 @@ impl App {
                 ..
             } => self.history((session, conversation), result),
             Call::OutputRead { session, run, .. } => self.output(&session, &run, result),
+            Call::FilesFind {
+                session,
+                conversation,
+                query,
+                ..
+            } => self.files((session, conversation), &query, result),
             Call::Models {} => self.took_models(result),
             Call::ShareCreate { .. } => {
                 let _: Option<replies::Shared> = read(result, &mut self.fx);
@@ -300,6 +307,13 @@ impl App {
                 output.generation,
                 output.complete,
             );
+        }
+    }
+
+    fn files(&mut self, key: super::Key, query: &str, result: Reply) {
+        let files = read::<replies::Files>(result, &mut self.fx).unwrap_or_default();
+        if let Some(screen) = self.screens.get_mut(&key) {
+            screen.composer.files_arrived(query, files);
         }
     }
 

@@ -185,7 +185,7 @@ impl Document {
             return;
         };
         let stable = line_start(self.chunks[at].source.start);
-        if stable <= self.stable {
+        if stable <= self.stable || !self.means_the_same_alone(stable) {
             return;
         }
         for (span, ..) in definitions
@@ -202,6 +202,16 @@ impl Document {
             .collect();
         self.stable = stable;
         self.stable_chunks = at;
+    }
+
+    /// Whether a block that starts there is the same block without what stands before it: an indented line right after
+    /// another is a part of its paragraph, and code by itself.
+    fn means_the_same_alone(&self, start: usize) -> bool {
+        let blanks = [' ', '\t'];
+        let after_blank = self.text[..start]
+            .trim_end_matches(blanks)
+            .ends_with("\n\n");
+        after_blank || !self.text[start..].starts_with(blanks)
     }
 
     /// Colours code that an earlier frame had no time for.

@@ -287,6 +287,17 @@ proptest! {
     }
 
     #[test]
+    fn an_indented_line_after_a_definition_stays_words(end in "[a-z]{0,3}") {
+        let mut document = Document::default();
+        let mut text = String::new();
+        for part in ["[a]: /x\n", "    <b>\n", "# ", &end] {
+            text.push_str(part);
+            lay_out(&mut document, &text, 40, &mut Highlighter::default());
+        }
+        prop_assert_eq!(shown(&document), at(&text, 40));
+    }
+
+    #[test]
     fn a_text_in_pieces_looks_like_the_whole(parts in prop::collection::vec(fragment(), 0..30)) {
         let mut document = Document::default();
         let mut highlighter = Highlighter::default();

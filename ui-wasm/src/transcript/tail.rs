@@ -129,7 +129,7 @@ impl Builder<'_> {
                     0 => "trying again".to_owned(),
                     left => format!("try {attempt} in {left} s"),
                 };
-                let words = format!("{reason} · {next} · Esc stops");
+                let words = format!("{next} · Esc stops · {reason}");
                 ("○", theme.warn, words)
             }
             TurnPhase::Stopping => (busy, theme.accent, "stopping".to_owned()),

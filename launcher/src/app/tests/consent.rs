@@ -1,6 +1,7 @@
 //! What a UI may have done on this computer, and when its permission ends.
 
 use porthole_bridge::{Action, Key, KeyCode, Modifiers, Outcome};
+use proptest::prelude::*;
 
 use super::world::*;
 use crate::{app::*, door::DoorError, link::LinkHappening};
@@ -108,23 +109,210 @@ fn while_an_editor_owns_the_terminal_nothing_is_drawn_and_no_key_is_heard() {
     assert!(world.screen().starts_with("streamed"));
 }
 
+fn place(session: &str) -> Place {
+    Place {
+        session: session.to_owned(),
+        conversation: 1,
+    }
+}
+
+fn at(world: &mut World, session: &str) {
+    let instance = world.app.ui.instance();
+    let place = Some(place(session));
+    world.give(Input::Posted(instance, Request::Place(place)));
+}
+
+/// Opens the editor for the UI and returns what its end will be.
+fn editing(world: &mut World) -> Input {
+    world
+        .key(KeyCode::Char('e'))
+        .action(1, Action::Edit("draft".into()));
+    Input::Local(LocalDone {
+        asked: Some((world.app.ui.instance(), 1)),
+        outcome: Outcome::Edited("mine".into()),
+    })
+}
+
+fn back(world: &mut World) {
+    let size = world.app.size();
+    world.give(Input::Back(size));
+}
+
+#[test]
+fn an_edited_text_goes_to_who_asked() {
+    let mut world = World::new();
+    let done = editing(&mut world);
+    back(&mut world);
+    world.give(done);
+    assert_eq!(world.outcome(), Some(&Outcome::Edited("mine".into())));
+}
+
 #[test]
 fn an_edited_text_whose_asker_is_gone_is_pasted_into_the_next_ui() {
     let paste = Effect::ToUi(Event::Paste("mine".into()));
-    let edited = |asked| {
-        Input::Local(LocalDone {
-            asked: Some((asked, 1)),
-            outcome: Outcome::Edited("mine".into()),
-        })
-    };
     let mut world = World::new();
-    let first = world.app.ui.instance();
-    world.crash().give(edited(first));
+    let done = editing(&mut world);
+    world.crash();
+    back(&mut world);
+    world.give(done);
     assert!(!world.did(&paste));
     world.key(KeyCode::Char('r'));
     assert!(world.did(&paste), "kept until there is one");
-    world.give(edited(first));
+    let mut world = World::new();
+    let done = editing(&mut world);
+    world.crash();
+    back(&mut world);
+    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
+    world.give(done);
     assert!(world.did(&paste), "one runs already");
-    world.give(edited(world.app.ui.instance()));
-    assert!(!world.did(&paste) && world.outcome().is_some());
+}
+
+#[test]
+fn an_edited_text_is_never_handed_to_another_conversation() {
+    let paste = Effect::ToUi(Event::Paste("mine".into()));
+    let mut world = World::new();
+    at(&mut world, "one");
+    let done = editing(&mut world);
+    at(&mut world, "two");
+    back(&mut world);
+    world.give(done);
+    assert!(!world.did(&paste) && world.outcome().is_none());
+    at(&mut world, "one");
+    assert!(world.did(&paste), "it waited where it belongs");
+    at(&mut world, "two");
+    at(&mut world, "one");
+    assert!(!world.did(&paste), "once");
+}
+
+#[test]
+fn a_question_ends_by_itself_after_ten_minutes() {
+    let mut world = World::new();
+    world.key(KeyCode::Enter).action(1, url());
+    let until = world.effects.iter().find_map(|effect| match effect {
+        Effect::Alarm(Alarm::Grant, until) => *until,
+        _ => None,
+    });
+    let lifetime = until.expect("an end") - world.now;
+    assert!(lifetime <= Duration::from_secs(600), "{lifetime:?}");
+    world.wait(600_000).give(Input::Alarm(Alarm::Grant));
+    assert!(world.refused());
+    world.yes();
+    assert!(!did_open(&world));
+}
+
+#[test]
+fn a_yes_after_ten_minutes_is_too_late_even_if_no_alarm_came() {
+    let mut world = World::new();
+    world.key(KeyCode::Enter).action(1, url()).wait(600_001);
+    world.yes();
+    assert!(!did_open(&world) && world.refused());
+}
+
+#[test]
+fn what_was_asked_before_the_computer_slept_is_over_and_so_is_a_gesture() {
+    let mut world = World::new();
+    world.key(KeyCode::Enter).action(1, url());
+    world.give(Input::Slept);
+    assert!(world.refused());
+    world.key(KeyCode::Char('c')).give(Input::Slept);
+    world.action(2, Action::Copy("text".into()));
+    assert!(world.refused());
+}
+
+#[test]
+fn a_gesture_dies_with_the_screen_the_ui_and_the_terminal_it_was_made_in() {
+    for end in ["moved", "replaced", "crashed", "suspended", "stale"] {
+        let mut world = World::new();
+        world.key(KeyCode::Char('c'));
+        match end {
+            "moved" => at(&mut world, "other"),
+            "replaced" => world.replace(),
+            "crashed" => {
+                world.crash().key(KeyCode::Char('r'));
+            }
+            "suspended" => back(&mut world),
+            _ => {
+                world.wait(2_001);
+            }
+        }
+        world.action(1, Action::Copy("text".into()));
+        assert!(world.refused(), "{end}");
+    }
+}
+
+#[test]
+fn a_permission_is_used_up_by_the_action_it_was_given_for() {
+    let mut world = World::new();
+    world.key(KeyCode::Enter).action(1, url());
+    world.yes();
+    assert!(did_open(&world));
+    world.action(2, url());
+    assert!(world.refused(), "a yes is no gesture");
+}
+
+fn did_open(world: &World) -> bool {
+    let open = |effect: &Effect| matches!(effect, Effect::Open(..));
+    world.effects.iter().any(open)
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(char),
+    Yes,
+    Paste,
+    Ask(u64),
+    Wait(u64),
+    Move(bool),
+    Crash,
+    Slept,
+    Resize(u16),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        proptest::char::range('a', 'e').prop_map(Step::Key),
+        Just(Step::Yes),
+        Just(Step::Paste),
+        (1_u64..9).prop_map(Step::Ask),
+        (1_u64..900).prop_map(Step::Wait),
+        any::<bool>().prop_map(Step::Move),
+        Just(Step::Crash),
+        Just(Step::Slept),
+        (30_u16..90).prop_map(Step::Resize),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: an address is opened only where a yes came after half a second of silence,
+    /// under the place and the UI that asked.
+    #[test]
+    fn nothing_is_opened_without_a_yes_after_silence(steps in proptest::collection::vec(step(), 1..60)) {
+        let mut world = World::new();
+        let mut quiet_since = world.now;
+        for step in steps {
+            let before = (world.app.ui.instance(), world.app.place.clone());
+            let quiet = world.now - quiet_since;
+            match step {
+                Step::Key(key) => { world.key(KeyCode::Char(key)); quiet_since = world.now; }
+                Step::Yes => {
+                    world.control('y').wait(80).give(Input::Alarm(Alarm::Sure));
+                    if did_open(&world) {
+                        prop_assert!(quiet >= Duration::from_millis(500), "{quiet:?}");
+                        prop_assert_eq!(&before, &(world.app.ui.instance(), world.app.place.clone()));
+                    }
+                    quiet_since = world.now - Duration::from_millis(80);
+                    world.effects.clear();
+                    continue;
+                }
+                Step::Paste => { world.give(Input::Terminal(TerminalEvent::Paste("\u{19}y\n".into()))); }
+                Step::Ask(request) => { world.action(request, url()); }
+                Step::Wait(millis) => { world.wait(millis); }
+                Step::Move(there) => at(&mut world, if there { "one" } else { "two" }),
+                Step::Crash => { world.crash(); world.key(KeyCode::Char('r')); quiet_since = world.now; }
+                Step::Slept => { world.give(Input::Slept); }
+                Step::Resize(cols) => { world.give(Input::Resized(Size { cols, rows: 24 })); }
+            }
+            prop_assert!(!did_open(&world));
+        }
+    }
 }

@@ -29,7 +29,7 @@ fn signing_out_from_the_menu_asks_first() {
             .screen()
             .contains("Sign out of http://127.0.0.1:7420?")
     );
-    world.wait(600).control('y');
+    world.yes();
     assert!(world.did(&Effect::SignOut));
 }
 
@@ -42,4 +42,27 @@ fn a_line_of_the_menu_that_is_not_seen_does_not_act() {
         world.key(KeyCode::Char('q'));
         assert_eq!(world.did(&Effect::Quit(0, None)), seen, "{rows} rows");
     }
+}
+
+#[test]
+fn a_chosen_key_takes_the_place_of_the_default_everywhere() {
+    let mut world = World::new();
+    world.app.fixed.preferences.launcher_key = "ctrl-g".parse().expect("a control key");
+    assert!(world.last_row().contains("Ctrl-G"), "{}", world.last_row());
+    world.control(']');
+    assert!(!world.screen().contains("reload the UI"));
+    world.control('g');
+    assert!(world.screen().contains("reload the UI"));
+    world.control('g');
+    assert!(!world.screen().contains("reload the UI"));
+}
+
+#[test]
+fn the_menu_opens_over_every_page_and_while_nothing_comes_from_the_ui() {
+    let mut world = World::sized(80, 24, None);
+    world.control(']');
+    assert!(world.screen().contains("reload the UI"), "no UI yet");
+    let mut world = World::new();
+    world.crash().control(']');
+    assert!(world.screen().contains("reload the UI"), "the UI ended");
 }

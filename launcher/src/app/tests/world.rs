@@ -30,6 +30,7 @@ impl World {
             colors: ColorDepth::True,
             background: Background::Dark,
             unicode: true,
+            desktop: true,
             preferences: crate::preferences::Preferences::default(),
             utc_offset_minutes: 0,
         };
@@ -41,8 +42,24 @@ impl World {
     }
 
     pub(super) fn give(&mut self, input: Input) -> &mut Self {
+        let asked = self.app.dialog.is_some();
         self.effects = self.app.handle(input, self.now);
+        if self.did(&Effect::Draw) {
+            self.app.shown(self.now);
+        }
+        if !asked && self.app.dialog.is_some() {
+            self.now += Duration::from_millis(10);
+            let drawn = self.app.handle(Input::Alarm(Alarm::Draw), self.now);
+            self.effects.extend(drawn);
+            self.app.shown(self.now);
+        }
         self
+    }
+
+    /// Says yes to a dialog, as a person does: after a while, and nothing after it.
+    pub(super) fn yes(&mut self) -> &mut Self {
+        self.wait(2_000).control('y').wait(80);
+        self.give(Input::Alarm(Alarm::Sure))
     }
 
     pub(super) fn wait(&mut self, millis: u64) -> &mut Self {
@@ -86,6 +103,17 @@ impl World {
     pub(super) fn crash(&mut self) -> &mut Self {
         let instance = self.app.ui.instance();
         self.give(Input::UiEnded(instance, "it trapped".into()))
+    }
+
+    /// Another bundle takes the place of the running one.
+    pub(super) fn replace(&mut self) {
+        self.give(Input::Door(DoorInput::Prepared(OTHER.into())));
+        for _ in ["to show that it can", "with the state"] {
+            let next = self.app.ui.next.as_ref().map(|next| next.instance);
+            let next = next.expect("it waits behind");
+            self.give(Input::Posted(next, Request::Frame(b"new".to_vec())));
+            self.give(Input::Alarm(Alarm::Snapshot));
+        }
     }
 
     pub(super) fn did(&self, wanted: &Effect) -> bool {

@@ -157,6 +157,34 @@ impl Drop for Left {
     }
 }
 
+/// Kills everything that the commands of a process left, which itself is gone. Blocks until nothing is left, for a
+/// second at most. Returns how many processes there were.
+pub fn kill_commands_of(starter: u32) -> usize {
+    let start = format!("{MARK}={starter}-");
+    let kill = || {
+        let theirs = processes().filter(|pid| is_started_by(*pid, start.as_bytes()));
+        theirs
+            .filter(|pid| rustix::process::kill_process(*pid, Signal::KILL).is_ok())
+            .count()
+    };
+    let (count, begun) = (kill(), std::time::Instant::now());
+    let mut left = count;
+    // What was born while it was looked for is found the next time.
+    while left > 0 && begun.elapsed() < KILL_GRACE {
+        std::thread::sleep(LOOK / 4);
+        left = kill();
+    }
+    count
+}
+
+fn is_started_by(pid: Pid, start: &[u8]) -> bool {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|bytes| {
+        bytes
+            .split(|byte| *byte == 0)
+            .any(|pair| pair.starts_with(start))
+    })
+}
+
 fn processes() -> impl Iterator<Item = Pid> {
     fs::read_dir("/proc")
         .into_iter()

@@ -143,14 +143,19 @@ fn spawn(command: &Command, group: &Group, writer: io::PipeWriter) -> Result<Chi
         .map_err(|error| not_started(command, &error))
 }
 
-/// A session of its own has no terminal: what asks on `/dev/tty` fails at once instead of waiting.
+/// A session of its own has no terminal: what asks on `/dev/tty` fails at once instead of waiting. Where the system can,
+/// the shell dies with who started it.
 fn own_session(process: &mut tokio::process::Command) {
-    let lead = || rustix::process::setsid().map(drop).map_err(io::Error::from);
+    let lead = || {
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        rustix::process::setsid().map(drop).map_err(io::Error::from)
+    };
     #[expect(
         unsafe_code,
-        reason = "runs between fork and exec; one system call, no allocation, no lock"
+        reason = "runs between fork and exec; two system calls, no allocation, no lock"
     )]
-    // SAFETY: `setsid` is async-signal-safe, and the closure does nothing else.
+    // SAFETY: `prctl` and `setsid` are async-signal-safe, and the closure does nothing else.
     unsafe {
         process.pre_exec(lead);
     }

@@ -5,7 +5,7 @@ use porthole_protocol::{
     RequestId, Who, replies,
 };
 
-use super::{Session, output};
+use super::{Session, events::Event, output};
 use crate::{
     access, attachment,
     calls::{self, Ask},
@@ -69,11 +69,26 @@ impl Session {
                 let reply = output::read(&runs, &range, running).map(|output| json(&output));
                 return self.reply(ticket, reply).await;
             }
+            Ask::Files { query, limit } => {
+                return self.start_files(id, ticket, query, limit);
+            }
         };
         match result {
             Ok((key, change)) => self.change(id, ticket, who, key, change).await,
             Err(error) => self.reply(ticket, Err(error)).await,
         }
+    }
+
+    /// Looks for names beside the driver: a large tree takes its time.
+    fn start_files(&self, id: ConversationId, ticket: Ticket, query: String, limit: usize) {
+        let dir = self.dir(id);
+        let work = self.hands.files(dir, query, limit);
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            let reply = work.await.map(|files| json(&files));
+            // Nobody listens only where the session is closing.
+            let _ = events.send(Event::Answer(ticket, reply));
+        });
     }
 
     async fn change(

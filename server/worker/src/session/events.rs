@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use porthole_protocol::{Author, CallId, ConversationId, RunId, RunOutput, ToolDetail};
+use porthole_protocol::{Author, CallError, CallId, ConversationId, RunId, RunOutput, ToolDetail};
 use tokio::time::Instant;
 
 use super::Session;
 use crate::{
-    conversation::Input,
+    conversation::{Input, Ticket},
     model::{ModelError, Piece, Response},
     tool::ToolResult,
 };
@@ -25,6 +25,8 @@ pub(super) enum Event {
     Begin(ConversationId),
     /// A child is to stop, for someone.
     Stop(ConversationId, Author),
+    /// The reply to a call that only looks.
+    Answer(Ticket, Result<String, CallError>),
 }
 
 impl Session {
@@ -42,6 +44,7 @@ impl Session {
                 };
                 (id, input)
             }
+            Event::Answer(ticket, reply) => return self.reply(ticket, reply).await,
             Event::Previewed(id, call, detail) => {
                 self.runs.remove(call.as_str());
                 (id, Input::Previewed { call, detail })

@@ -193,12 +193,12 @@ fn home_at_40_by_12() {
       Porthole   / search   n new   ? help
 
       box · ~/src/shop
-        ● fix the fl…  needs you     22:09
-      ▸ ◐ port the i…  working       22:08
-        ○ why is che…  answered   •  21:40
+        ● fix the flak…  needs you   22:09
+      ▸ ◐ port the impor…  working   22:08
+        ○ why is checko…  answered • 21:40
 
       box · ~/src/site
-        ✗ upgrade th…  failed          Mon
+        ✗ upgrade the build   failed   Mon
 
 
       ↑↓ move · Enter open · n new

@@ -83,7 +83,7 @@ impl World {
 
     pub(super) fn connect(&mut self, epoch: u64) {
         self.send(Event::LinkState(LinkState::Up { epoch }));
-        self.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box",
+        self.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box", "home": "/home/ada",
             "who": {"role": "owner", "id": "owner", "name": "you"}}}));
     }
 

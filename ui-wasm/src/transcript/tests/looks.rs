@@ -198,7 +198,7 @@ fn what_is_on_its_way_stands_at_the_bottom() {
       you · 14:02
     ▌ hello
 
-    ○ The model is overloaded · try 2 in 4 s · Esc stops
+    ○ try 2 in 4 s · Esc stops · The model is overloaded
 
       Mira · queued, steers this turn
     ▌ and look at the importer
