@@ -320,7 +320,7 @@ impl Driver {
         self.buffer.resize(Rect::new(0, 0, size.cols, size.rows));
         let cursor = self.app.view(&mut self.buffer);
         let own = size.rows.saturating_sub(1);
-        let bytes = self.painter.frame(&self.buffer, cursor, own);
+        let bytes = self.painter.frame(&mut self.buffer, cursor, own);
         write(&bytes)?;
         self.app.shown(Instant::now());
         ControlFlow::Continue(())

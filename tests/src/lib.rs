@@ -1,6 +1,7 @@
 //! The harness: a hermetic world with the real programs in it, and a terminal whose screen can be read and waited for.
 
 pub mod bench;
+pub mod client;
 pub mod picture;
 pub mod process;
 pub mod terminal;

@@ -1,7 +1,8 @@
 //! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
 
 use porthole_protocol::{
-    ConversationInfo, Policy, SessionRow, SessionState, Thinking, Turn, TurnPhase,
+    ConversationInfo, Policy, Presence, SessionRow, SessionState, Standing, Thinking, Turn,
+    TurnPhase,
 };
 use ratatui_core::{
     buffer::Buffer,
@@ -123,9 +124,10 @@ fn header(
     fx: &Effects,
 ) {
     let theme = &look.theme;
-    let title = row.map_or("", |r| r.title.as_str());
-    let first = Rect { height: 1, ..area };
     let info = conversation.state.as_ref().map(|s| &s.info);
+    let title = title_words(row, info, look);
+    let title = title.as_str();
+    let first = Rect { height: 1, ..area };
     let model = info.map(|i| model_words(i, look));
     let state = state_words(conversation, row, fx);
     let right = match (&state, area.height) {
@@ -158,7 +160,21 @@ fn header(
                 ),
                 theme.warn,
             ),
-            None => (policy_words(info.map(|i| i.policy)), theme.dim),
+            None => {
+                let policy = policy_words(info.map(|i| i.policy));
+                let me = fx.server.who().map_or("", |w| w.id.as_str());
+                let others = row
+                    .map(|r| others_words(&r.presence, me))
+                    .unwrap_or_default();
+                let words = match others.as_str() {
+                    "" => policy,
+                    others => format!("with {others} {} {policy}", look.glyph(Glyph::Dot)),
+                };
+                (
+                    text::cut(&words, usize::from(area.width) * 2 / 3),
+                    theme.dim,
+                )
+            }
         };
         let room = usize::from(area.width).saturating_sub(text::width(&words) + 3);
         let place = text::cut(&place, room);
@@ -169,6 +185,29 @@ fn header(
             &[(&words, style)],
         );
     }
+}
+
+fn title_words(row: Option<&SessionRow>, info: Option<&ConversationInfo>, look: &Look) -> String {
+    let session = row.map_or("", |r| r.title.as_str());
+    match info.and_then(|i| i.title.as_deref()) {
+        Some(own) => format!("{own} {} in {session}", look.glyph(Glyph::Dot)),
+        None => session.to_owned(),
+    }
+}
+
+/// Returns who else is in a session, in words; nobody checked the name of a guest.
+pub(crate) fn others_words(presence: &Presence, me: &str) -> String {
+    let others = presence.people.iter().filter(|person| person.id != me);
+    let mut words: Vec<String> = others
+        .map(|person| match person.standing {
+            Standing::Owner => text::visible(&person.name).into_owned(),
+            standing => format!("{} ({})", text::visible(&person.name), standing.label()),
+        })
+        .collect();
+    if presence.more > 0 {
+        words.push(format!("{} more", presence.more));
+    }
+    words.join(", ")
 }
 
 fn model_words(info: &ConversationInfo, look: &Look) -> String {
@@ -210,6 +249,13 @@ fn state_words(
     }
     if let Some(SessionState::Failed { reason }) = row.map(|r| &r.state) {
         return Some(format!("failed: {reason} · /retry tries again"));
+    }
+    if let Some(why) = conversation
+        .state
+        .as_ref()
+        .and_then(|s| s.info.read_only.as_ref())
+    {
+        return Some(why.clone());
     }
     let ended = conversation.ended.as_ref();
     ended

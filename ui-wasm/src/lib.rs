@@ -9,6 +9,7 @@ mod conversation;
 mod conversation_view;
 mod editor;
 mod effects;
+mod errands;
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
 pub mod frame;
@@ -27,6 +28,7 @@ mod palette;
 mod picker;
 mod question;
 mod server;
+mod share;
 mod snapshot;
 pub mod text;
 pub mod theme;

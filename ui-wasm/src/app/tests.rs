@@ -2,6 +2,7 @@
 
 mod laws;
 mod link;
+mod others;
 mod questions;
 mod screens;
 mod words;

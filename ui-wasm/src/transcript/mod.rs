@@ -33,6 +33,8 @@ use scene::{Scene, Slot};
 use scroll::{Anchor, Heights, RowAt, Wish};
 
 pub use detail::detail_lines;
+pub(crate) use detail::size;
+pub(crate) use extract::savable;
 pub use extract::{code_blocks, last_answer};
 
 /// What a drawing of the transcript depends on beside the conversation.
