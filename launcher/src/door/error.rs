@@ -227,9 +227,11 @@ fn is_wrong_http(error: &reqwest::Error) -> bool {
 /// Returns what an error of the operating system means; nothing where it only wraps another.
 pub(crate) fn from_io(error: &std::io::Error) -> Option<DoorError> {
     use std::io::ErrorKind as K;
-    let tls = error
-        .get_ref()
-        .is_some_and(|inner| inner.downcast_ref::<rustls::Error>().is_some());
+    let inner = error.get_ref();
+    if let Some(wrapped) = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()) {
+        return from_io(wrapped);
+    }
+    let tls = inner.is_some_and(|inner| inner.downcast_ref::<rustls::Error>().is_some());
     match error.kind() {
         _ if tls => Some(DoorError::Certificate),
         K::ConnectionRefused => Some(DoorError::Refused),
