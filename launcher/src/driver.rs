@@ -22,7 +22,7 @@ use crate::{
     errand::{self, Errands},
     failure::Failure,
     folders::Folders,
-    link::{self, Connection, LinkEvent},
+    link::{self, Connection, Incoming, Route},
     sandbox,
     signals::{ProcessSignal, Signals},
     slumber::Slumber,
@@ -33,6 +33,8 @@ use crate::{
         event::TerminalEvent,
         input::{self, Reader},
     },
+    tunnel::Tunnel,
+    wake::Wake,
 };
 
 /// How soon a UI without room is looked at again.
@@ -52,6 +54,8 @@ pub struct Means {
     pub door: Door,
     /// TLS for its server.
     pub tls: Tls,
+    /// The ssh program that carries the connection, where one does.
+    pub tunnel: Option<Arc<Tunnel>>,
 }
 
 /// What an errand brought back.
@@ -87,15 +91,16 @@ struct Driver {
 
 /// Where the parts report to.
 struct Senders {
-    link: mpsc::Sender<LinkEvent>,
+    link: mpsc::Sender<Incoming>,
     done: mpsc::Sender<Done>,
 }
 
 struct Receivers {
     terminal: mpsc::Receiver<TerminalEvent>,
-    link: mpsc::Receiver<LinkEvent>,
+    link: mpsc::Receiver<Incoming>,
     done: mpsc::Receiver<Done>,
     signals: Signals,
+    wake: Wake,
 }
 
 /// What comes next.
@@ -103,6 +108,8 @@ enum Next {
     Input(Input),
     Done(Done),
     Signal(ProcessSignal),
+    /// The computer may have been asleep.
+    Woke,
     Again,
 }
 
@@ -174,6 +181,7 @@ impl Driver {
             link,
             done,
             signals,
+            wake: Wake::start(),
         };
         Ok((driver, receivers))
     }
@@ -195,7 +203,8 @@ impl Driver {
             event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
             Some(done) = from.done.recv() => Next::Done(done),
             input = self.stage.next() => Next::Input(input),
-            Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
+            Some(incoming) = from.link.recv(), if room => Next::Input(Input::Link(incoming.event)),
+            () = from.wake.next() => Next::Woke,
             () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
         }
@@ -206,7 +215,18 @@ impl Driver {
             Next::Input(input) => self.handle(input).await,
             Next::Done(done) => self.done(done).await,
             Next::Signal(signal) => self.signal(signal).await,
+            Next::Woke => self.woke().await,
             Next::Again => ControlFlow::Continue(()),
+        }
+    }
+
+    async fn woke(&mut self) -> Flow {
+        match self.slumber.passed() {
+            true => {
+                let effects = self.app.handle(Input::Slept, Instant::now());
+                self.perform_all(effects).await
+            }
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -289,6 +309,7 @@ impl Driver {
                 Effect::DropNext => self.stage.drop_behind(),
                 Effect::StopUi => self.stage.drop_front(),
                 Effect::Connect(epoch) => self.connect(epoch),
+                Effect::Probe => self.probe(),
                 Effect::Disconnect => self.connection = None,
                 Effect::SendLink(frame) => self.send_link(frame),
                 Effect::Prepare(running) => self.prepare(running),
@@ -392,13 +413,20 @@ impl Driver {
     }
 
     fn connect(&mut self, epoch: u64) {
-        self.connection = Some(Connection::start(
-            epoch,
-            self.means.door.clone(),
-            self.means.tls.clone(),
-            Arc::new(self.means.record.clone()),
-            self.to_loop.link.clone(),
-        ));
+        let route = Route {
+            door: self.means.door.clone(),
+            tls: self.means.tls.clone(),
+            record: Arc::new(self.means.record.clone()),
+            tunnel: self.means.tunnel.clone(),
+        };
+        let events = self.to_loop.link.clone();
+        self.connection = Some(Connection::start(epoch, route, events));
+    }
+
+    fn probe(&self) {
+        if let Some(connection) = &self.connection {
+            connection.probe();
+        }
     }
 
     fn send_link(&mut self, frame: Vec<u8>) {
@@ -453,6 +481,7 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Feedback,
         Alarm::Reconnect,
         Alarm::Snapshot,
+        Alarm::Countdown,
         Alarm::Rest,
         Alarm::Sure,
         Alarm::Grant,

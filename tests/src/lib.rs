@@ -4,8 +4,10 @@ pub mod bench;
 pub mod client;
 pub mod picture;
 pub mod process;
+pub mod proxy;
 pub mod terminal;
 pub mod world;
 
+pub use proxy::Proxy;
 pub use terminal::Terminal;
 pub use world::{Server, World};

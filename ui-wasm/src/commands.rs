@@ -14,7 +14,7 @@ use crate::{
     notice::Tone,
     palette,
     picker::{Choice, Picker},
-    transcript,
+    transcript::{self, Kind, Seek, Way},
 };
 
 /// How soon a second Ctrl-C leaves, in milliseconds.
@@ -72,7 +72,7 @@ impl App {
         let screen = self.open.as_ref().and_then(|key| self.screens.get(key));
         match screen.map(|s| s.focus) {
             None => Context::Home,
-            Some(Focus::Composer) => Context::Composer,
+            Some(Focus::Composer | Focus::Finding) => Context::Composer,
             Some(Focus::Reading) => Context::Reading,
             Some(Focus::Question) => Context::Question,
         }
@@ -156,6 +156,11 @@ impl App {
             C::NewerItem => screen.transcript.select_next(),
             C::OpenItem => screen.transcript.toggle_selected(),
             C::ShowThinking => screen.transcript.toggle_thinking(),
+            C::Find => screen.focus = Focus::Finding,
+            C::OlderMessage => screen.transcript.seek(Seek::Next(Kind::Person, Way::Back)),
+            C::NewerMessage => screen.transcript.seek(Seek::Next(Kind::Person, Way::On)),
+            C::OlderChange => screen.transcript.seek(Seek::Next(Kind::Change, Way::Back)),
+            C::NewerChange => screen.transcript.seek(Seek::Next(Kind::Change, Way::On)),
             C::Back => {
                 screen.focus = Focus::Composer;
                 screen.transcript.clear_selection();

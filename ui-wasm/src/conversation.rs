@@ -12,6 +12,7 @@ use ratatui_core::layout::Rect;
 use crate::{
     composer::{Chip, Composer},
     effects::Effects,
+    finder::Finder,
     notice::Tone,
     question::QuestionBox,
     transcript::{Sending, Transcript},
@@ -32,6 +33,8 @@ pub(crate) enum Focus {
     Reading,
     /// The question.
     Question,
+    /// The words that are looked for.
+    Finding,
 }
 
 /// A message that was sent and that the conversation does not show yet.
@@ -74,6 +77,8 @@ pub(crate) struct Conversation {
     pub(crate) outgoing: Vec<Outgoing>,
     /// What has the focus.
     pub(crate) focus: Focus,
+    /// What is looked for in it.
+    pub(crate) finder: Finder,
     /// How the next message meets a running turn.
     pub(crate) mode: SendMode,
     /// Why it cannot be watched.
@@ -95,6 +100,7 @@ impl Conversation {
             question: QuestionBox::default(),
             outgoing: Vec::new(),
             focus: Focus::Composer,
+            finder: Finder::default(),
             mode: SendMode::FollowUp,
             ended: None,
             below: Rect::default(),

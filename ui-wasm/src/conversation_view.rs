@@ -46,20 +46,63 @@ pub(crate) fn view(
         animate: look.animates(),
         me: &me,
     };
-    let notice = notice(conversation, page.width - 2, look, fx);
+    if let Some(state) = conversation
+        .state
+        .as_ref()
+        .filter(|_| conversation.focus == Focus::Finding)
+    {
+        conversation
+            .finder
+            .look(state, &mut conversation.transcript);
+    }
+    let notice = notice(conversation, page.width - 2, look, fx)
+        .filter(|_| conversation.focus != Focus::Finding);
     let hint_rows = notice.as_ref().map_or(1, |(_, lines)| lines.len().max(1));
     let rows = rows(conversation, page, &cx, hint_rows as u16);
     header(conversation, row, rows.header, buf, look, fx);
     transcript(conversation, rows.transcript, buf, look, fx, &cx);
     let asked = question(conversation, rows.question, buf, look, fx, &cx);
     let typed = composer(conversation, rows.composer, buf, look, fx);
-    hints(conversation, notice, rows.hints, buf, look);
+    let finding = match conversation.focus {
+        Focus::Finding => finder(conversation, rows.hints, buf, look),
+        _ => {
+            hints(conversation, notice, rows.hints, buf, look);
+            None
+        }
+    };
     conversation.composer.view_list(buf, look);
     match conversation.focus {
         Focus::Composer => typed,
         Focus::Question => asked,
+        Focus::Finding => finding,
         Focus::Reading => None,
     }
+}
+
+/// Draws what is looked for and where one is among what was found; returns where the cursor is.
+fn finder(
+    conversation: &Conversation,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> Option<Position> {
+    let theme = &look.theme;
+    let finder = &conversation.finder;
+    let has_older = conversation.state.as_ref().is_some_and(|s| s.has_older);
+    let words = finder.words(has_older);
+    let label = " find  ";
+    let arrows = if look.unicode { "↑↓" } else { "Up/Down" };
+    let keys = format!("  {arrows} next {} Esc ends ", look.glyph(Glyph::Dot));
+    let keys = if row.width < 60 { "" } else { keys.as_str() };
+    sides(
+        buf,
+        row,
+        &[(label, theme.accent), (finder.field.text(), theme.text)],
+        &[(&words, theme.text), (keys, theme.dim)],
+    );
+    let before = crate::editor::cells(&finder.field.text()[..finder.field.cursor()]);
+    let x = row.x + (label.len() + before) as u16;
+    Some(Position::new(x.min(row.right().saturating_sub(1)), row.y))
 }
 
 /// Where each part stands.
@@ -430,7 +473,7 @@ fn question(
     let stance = match conversation.focus {
         _ if !fx.may_answer() => Stance::Forbidden,
         Focus::Question => Stance::Focused,
-        Focus::Composer | Focus::Reading => Stance::Elsewhere,
+        Focus::Composer | Focus::Reading | Focus::Finding => Stance::Elsewhere,
     };
     conversation
         .question
@@ -536,7 +579,7 @@ fn hints(
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);
         }
-        Focus::Composer => composer_hints(conversation, left, buf, look),
+        Focus::Composer | Focus::Finding => composer_hints(conversation, left, buf, look),
     }
     look::pieces(buf, right, &[(&gauge, theme.dim)]);
 }

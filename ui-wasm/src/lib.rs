@@ -12,6 +12,7 @@ mod effects;
 mod errands;
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
+mod finder;
 pub mod frame;
 mod help;
 mod highlight;

@@ -1,5 +1,6 @@
 //! The UI as a whole: what happened, keys, and what follows. A fixed world, so that every screen is the same each time.
 
+mod finding;
 mod laws;
 mod link;
 mod others;
