@@ -8,8 +8,9 @@ use crate::{
     effects::Purpose,
     finder::Finder,
     keymap::{self, Command, Context},
-    picker::Picked,
+    picker::{Choice, Picked},
     question::Asked,
+    share::ShareChoice,
     transcript::{Click, Way},
 };
 use porthole_protocol::ConversationId;
@@ -69,8 +70,13 @@ impl App {
             Picked::Open => {}
             Picked::Closed => self.picker = None,
             Picked::Chosen(choice) => {
-                self.picker = None;
+                let at = self.picker.take().map_or(0, |p| p.place_of_choice());
+                let changes_a_line =
+                    matches!(&choice, Choice::Share(ShareChoice::New(w)) if !w.is_plain());
                 self.choose(choice);
+                if changes_a_line {
+                    self.picker = self.picker.take().map(|p| p.at(at));
+                }
             }
         }
     }
