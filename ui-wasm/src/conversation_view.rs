@@ -569,7 +569,7 @@ fn hints(
     }
     if conversation.is_missing() {
         let ways = keymap::binding(Command::Sessions, Context::Everywhere)
-            .map(|b| (b.key(look.preset), "sessions".to_owned()));
+            .map(|b| (look.keys.key(b), "sessions".to_owned()));
         let ways: Vec<_> = ways.into_iter().collect();
         hint_row(&ways, left, buf, look);
         return;

@@ -7,7 +7,7 @@ use crate::{
     conversation::Focus,
     effects::Purpose,
     finder::Finder,
-    keymap::{self, Command, Context},
+    keymap::{Command, Context},
     picker::{Choice, Picked},
     question::Asked,
     share::ShareChoice,
@@ -33,9 +33,7 @@ impl App {
     }
 
     fn find(&self, key: Key, contexts: &[Context]) -> Option<Command> {
-        contexts
-            .iter()
-            .find_map(|c| keymap::find(key, *c, self.look.preset))
+        contexts.iter().find_map(|c| self.look.keys.find(key, *c))
     }
 
     fn key_help(&mut self, key: Key) {

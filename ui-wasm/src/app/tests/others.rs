@@ -392,3 +392,23 @@ fn a_guest_who_may_work_is_told_so() {
     let screen = world.screen();
     assert!(screen.contains("you are a guest · asks first"), "{screen}");
 }
+
+#[test]
+fn own_keys_act_are_shown_and_what_they_took_is_told() {
+    let mut start = start(100, 30);
+    start.preferences = "[bindings]\nfind = \"ctrl-g\"\n".into();
+    let mut world = World::begin(start);
+    world.connect(1);
+    world.sessions(rows_of_home());
+    world.snapshot(&talked());
+    let screen = world.screen();
+    assert!(
+        screen.contains("`ctrl-g` is for `find` now, and no more for `edit`"),
+        "{screen}"
+    );
+    world.keys(&["ctrl-k"]);
+    world.text("find words");
+    assert!(world.screen().contains("Ctrl-G"), "{}", world.screen());
+    world.keys(&["esc", "ctrl-g"]);
+    assert!(world.screen().contains(" find  "), "{}", world.screen());
+}
