@@ -5,7 +5,9 @@ use std::{io::Write, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::{argv, debug, doctor, failure::Failure, launch, prompt, servers, sign_out, terminal};
+use crate::{
+    argv, debug, doctor, escape, failure::Failure, launch, prompt, servers, sign_out, terminal,
+};
 
 /// Opens the UI that a Porthole server offers, behind glass.
 #[derive(Parser)]
@@ -81,8 +83,11 @@ enum Debug {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match run(cli) {
+    let done = match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        Err(error) => refused(&error),
+    };
+    match done {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             // Nobody to tell means nothing to do.
@@ -90,6 +95,19 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Prints what was asked for instead of a command, or what was wrong with one. An argument may be foreign text: what of it
+/// would act on a terminal is shown.
+fn refused(error: &clap::Error) -> Result<u8, Failure> {
+    if error.use_stderr() {
+        let text = error.to_string();
+        let lines: Vec<String> = text.trim_end().lines().map(escape::visible).collect();
+        let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
+    } else {
+        error.print().map_err(crate::unheard)?;
+    }
+    Ok(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn run(cli: Cli) -> Result<u8, Failure> {

@@ -29,13 +29,13 @@ pub fn run(origin: Option<String>, yes: bool) -> Result<u8, Failure> {
         .build()?;
     let told = runtime.block_on(tell(&record));
     store.forget(&record).map_err(failed)?;
-    crate::say(&format!("signed out of {shown}"));
+    let said = crate::say(&format!("signed out of {shown}"));
     if let Err(error) = told {
         crate::warn(&format!(
             "the server could not be told ({error}); `portholed sign-out` there ends the device's access"
         ));
     }
-    Ok(0)
+    said.map(|()| 0)
 }
 
 fn find(store: &Store, origin: Option<String>) -> Result<Record, Failure> {
