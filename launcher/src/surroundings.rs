@@ -70,6 +70,23 @@ pub fn for_child(var: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, Str
         .collect()
 }
 
+/// What the ssh program needs beyond that: where its agent is, and how it asks.
+const FOR_SSH: [&str; 5] = [
+    "SSH_AUTH_SOCK",
+    "SSH_ASKPASS",
+    "SSH_ASKPASS_REQUIRE",
+    "KRB5CCNAME",
+    "GPG_TTY",
+];
+
+/// Returns the environment of the ssh program.
+pub fn for_ssh(var: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {
+    let more = FOR_SSH.iter().filter_map(|name| Some((*name, var(name)?)));
+    let mut all: Vec<_> = more.collect();
+    all.extend(for_child(&var));
+    all
+}
+
 /// Returns a variable of this process, where it is text.
 pub fn var(name: &str) -> Option<String> {
     std::env::var(name).ok()

@@ -109,9 +109,9 @@ fn style_fault(
 fn terminal_bytes(buffer: &Buffer) -> Vec<u8> {
     let rows = buffer.area.height;
     let mut painter = Painter::new(ColorDepth::True);
-    let mut bytes = painter.frame(buffer, None, rows);
-    painter.frame(&Buffer::empty(buffer.area), None, rows);
-    bytes.extend(painter.frame(buffer, None, rows));
+    let mut bytes = painter.frame(&mut buffer.clone(), None, rows);
+    painter.frame(&mut Buffer::empty(buffer.area), None, rows);
+    bytes.extend(painter.frame(&mut buffer.clone(), None, rows));
     bytes
 }
 

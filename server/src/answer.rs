@@ -30,6 +30,11 @@ impl Failed {
         }
     }
 
+    /// Returns its status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// Returns the refusal with the seconds after which another try makes sense.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {

@@ -25,6 +25,7 @@ use crate::{
     link,
     server::Server,
     token::Token,
+    transfer,
 };
 
 /// Largest body of a door request.
@@ -49,6 +50,7 @@ pub fn routes(server: Arc<Server>) -> Router {
         .route(&bundle, get(wasm))
         .route(PATH_SIGN_OUT, post(sign_out))
         .route(PATH_LINK, get(link::upgrade))
+        .merge(transfer::routes())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(server)
@@ -154,7 +156,7 @@ async fn sign_out(
 }
 
 /// A form of another site cannot send this type, so that it alone already refuses one.
-async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Failed> {
+pub(crate) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Failed> {
     let is_json = request
         .headers()
         .get(header::CONTENT_TYPE)

@@ -35,5 +35,6 @@ pub mod log;
 pub mod serve;
 pub mod steady;
 pub mod tls;
+pub mod transfer;
 
 pub mod cli;

@@ -63,6 +63,7 @@ async fn carry(server: Arc<Server>, caller: Caller, socket: WebSocket) {
     tokio::select! {
         () = read(&server, connection, stream) => {}
         () = write(&server, connection, &outlet, sink) => {}
+        () = outlet.until_overfull() => tracing::debug!("a link that is not read was ended"),
     }
     server.disconnect(connection);
 }

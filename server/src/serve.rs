@@ -19,6 +19,7 @@ use crate::{
     server::{Parts, Server},
     switchboard::Input,
     tls::{Tls, TlsError, TlsFiles},
+    transfer::Transfers,
     worker_process::WorkerProgram,
 };
 
@@ -38,6 +39,8 @@ pub struct Config {
     pub public_origin: Option<String>,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// Largest file that is taken as an upload, in bytes.
+    pub upload_bytes: u64,
     /// What SIGHUP means.
     pub hangup: Hangup,
     /// What is kept out of logs.
@@ -118,6 +121,7 @@ impl Running {
         let bundle = config.bundle.load()?;
         let tls = config.tls.map(Tls::load).transpose()?.map(Arc::new);
         let mut folder = DataFolder::take(&config.data)?;
+        Transfers::sweep(folder.path());
         let key = ServerKey::load(folder.path())?;
         let catalog = Catalog::open(folder.path())?;
         let tcp = http::listen(config.listen, tls.as_deref()).await?;
@@ -136,6 +140,7 @@ impl Running {
             bundle_source: config.bundle,
             bundle,
             worker: config.worker,
+            upload_bytes: config.upload_bytes,
             redaction: config.redaction,
             origin: config.public_origin.unwrap_or_else(|| origin.clone()),
         })?;

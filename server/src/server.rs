@@ -28,6 +28,7 @@ use crate::{
     redact::{self, Redaction},
     switchboard::{Counts, Effect, Input, Switchboard},
     token::{Token, random_id},
+    transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
 };
 
@@ -52,6 +53,8 @@ pub struct Parts {
     pub bundle: Bundle,
     /// How workers are started.
     pub worker: WorkerProgram,
+    /// Largest file that is taken as an upload, in bytes.
+    pub upload_bytes: u64,
     /// What is kept out of logs.
     pub redaction: Redaction,
     /// The origin that links name.
@@ -73,6 +76,7 @@ pub struct Server {
     outlets: Mutex<HashMap<ConnectionId, Arc<Outlet>>>,
     workers: Mutex<HashMap<SessionId, WorkerHandle>>,
     limiter: Mutex<Limiter>,
+    transfers: Transfers,
     next_connection: AtomicU64,
     started: Instant,
     worker_ended: Notify,
@@ -101,6 +105,7 @@ impl Server {
             outlets: Mutex::default(),
             workers: Mutex::default(),
             limiter: Mutex::new(Limiter::new(Instant::now())),
+            transfers: Transfers::new(parts.upload_bytes),
             next_connection: AtomicU64::new(1),
             started: Instant::now(),
             worker_ended: Notify::new(),
@@ -189,6 +194,11 @@ impl Server {
     /// Returns the counts, and for how long the server has been up.
     pub fn counts(&self) -> (Counts, Duration) {
         (locked(&self.board).counts(), self.started.elapsed())
+    }
+
+    /// Returns the transfers.
+    pub fn transfers(&self) -> &Transfers {
+        &self.transfers
     }
 
     /// Returns the data folder.

@@ -1,11 +1,12 @@
 //! The composer: the message being written, the messages sent before, and the list of `/` commands while one is
 //! typed. It sends nothing; it says what was written.
 
-use porthole_protocol::{limits, replies::Files};
+use porthole_protocol::{AttachmentId, limits, replies::Files};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     editor::{self, Draft, Editor},
@@ -13,6 +14,7 @@ use crate::{
     look::{self, Glyph, Look},
     mention::{self, Mention},
     picker, text,
+    transcript::size,
 };
 
 /// Commands listed at once.
@@ -35,6 +37,27 @@ pub(crate) enum Written {
     TooLong,
 }
 
+/// A file that was uploaded and goes with the next message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chip {
+    /// The server's id of it.
+    pub(crate) id: AttachmentId,
+    /// Its name, as shown.
+    pub(crate) name: String,
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// Its media type, as shown.
+    pub(crate) media_type: String,
+}
+
+impl Chip {
+    /// Returns it in words: name, kind and size.
+    pub(crate) fn words(&self) -> String {
+        let kind = self.media_type.split(';').next().unwrap_or_default();
+        format!("{} ({kind}, {})", self.name, size(self.bytes))
+    }
+}
+
 /// The composer of one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
@@ -45,6 +68,8 @@ pub(crate) struct Composer {
     completion_off: bool,
     /// Names of files as they came for what was typed after `@` then.
     files: Option<(String, Files)>,
+    /// Files that go with the message.
+    chips: Vec<Chip>,
     cols: usize,
     area: Rect,
     first: usize,
@@ -61,6 +86,35 @@ impl Composer {
         self.editor.is_empty()
     }
 
+    /// Returns the files that go with the message.
+    pub(crate) fn chips(&self) -> &[Chip] {
+        &self.chips
+    }
+
+    /// Adds a file to the message; returns whether there was room for it.
+    pub(crate) fn attach(&mut self, chip: Chip) -> bool {
+        let fits = self.chips.len() < limits::SUBMISSION_ATTACHMENTS;
+        if fits && self.chips.iter().all(|c| c.id != chip.id) {
+            self.chips.push(chip);
+        }
+        fits
+    }
+
+    /// Takes the last file off the message.
+    pub(crate) fn detach(&mut self) -> Option<Chip> {
+        self.chips.pop()
+    }
+
+    /// Takes all files off, to send them.
+    pub(crate) fn take_chips(&mut self) -> Vec<Chip> {
+        std::mem::take(&mut self.chips)
+    }
+
+    /// Returns whether Backspace has nothing to erase here but a file.
+    pub(crate) fn at_chips(&self) -> bool {
+        self.editor.cursor() == 0 && !self.chips.is_empty()
+    }
+
     /// Puts a kept draft back.
     pub(crate) fn restore(&mut self, draft: Draft) {
         self.editor.restore(draft);
@@ -75,7 +129,8 @@ impl Composer {
     /// Puts text that came back (a failed or withdrawn message) before what is written.
     pub(crate) fn give_back(&mut self, text: &str) {
         let written = self.editor.text().to_owned();
-        if written.is_empty() {
+        if text.is_empty() {
+        } else if written.is_empty() {
             self.set(text);
         } else if written != text {
             self.set(&format!("{text}\n\n{written}"));
@@ -234,7 +289,10 @@ impl Composer {
     pub(crate) fn written(&self) -> Written {
         let written = self.editor.text();
         if written.trim().is_empty() {
-            return Written::Nothing;
+            return match self.chips.is_empty() {
+                true => Written::Nothing,
+                false => Written::Message(String::new()),
+            };
         }
         if written.len() > limits::SUBMISSION_BYTES {
             return Written::TooLong;
@@ -299,6 +357,7 @@ impl Composer {
     /// Returns how many rows the draft wants in `cols` columns, at most `most`.
     pub(crate) fn height(&self, cols: u16, most: u16) -> u16 {
         let rows = self.editor.rows(usize::from(cols).saturating_sub(3)).len();
+        let rows = rows + usize::from(!self.chips.is_empty());
         u16::try_from(rows)
             .unwrap_or(u16::MAX)
             .clamp(1, most.max(1))
@@ -313,6 +372,7 @@ impl Composer {
         placeholder: &str,
         active: bool,
     ) -> Position {
+        let area = self.view_chips(area, buf, look);
         self.area = area;
         self.cols = usize::from(area.width).saturating_sub(3);
         let rows = self.editor.rows(self.cols);
@@ -360,6 +420,32 @@ impl Composer {
             x.min(area.right().saturating_sub(1)),
             area.y + (row - self.first) as u16,
         )
+    }
+
+    /// Draws the files that go with the message in a row of their own; returns what is left.
+    fn view_chips(&self, area: Rect, buf: &mut Buffer, look: &Look) -> Rect {
+        if self.chips.is_empty() || area.height < 2 {
+            return area;
+        }
+        let theme = &look.theme;
+        let words: Vec<String> = self.chips.iter().map(Chip::words).collect();
+        let separator = format!(" {} ", look.glyph(Glyph::Dot));
+        let row = Rect { height: 1, ..area };
+        let words = words.join(&separator);
+        look::pieces(
+            buf,
+            row,
+            &[
+                (look.glyph(Glyph::Bar), theme.dim),
+                (" + ", theme.accent),
+                (&words, theme.text),
+            ],
+        );
+        Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
+        }
     }
 
     /// Draws the list of commands above the draft, where one is typed.

@@ -9,6 +9,7 @@ use ratatui_core::{
 
 use crate::{
     clock,
+    conversation_view::others_words,
     editor::{self, Editor},
     effects::Effects,
     hints::{hint_row, notice_lines, notice_view, table_hints},
@@ -296,11 +297,22 @@ fn row_view(
         " "
     };
     let time = format!("{time:>time_cols$} ");
+    let me = fx.server.who().map_or("", |w| w.id.as_str());
+    let others = others_words(&session.presence, me);
+    let others = match cols {
+        ..80 => String::new(),
+        _ if others.is_empty() => others,
+        _ => format!("{} ", text::cut(&others, 24)),
+    };
     sides(
         buf,
         row,
         &left,
-        &[(unread, theme.accent), (&time, theme.dim)],
+        &[
+            (&others, theme.text),
+            (unread, theme.accent),
+            (&time, theme.dim),
+        ],
     );
 }
 

@@ -9,8 +9,10 @@ mod conversation;
 mod conversation_view;
 mod editor;
 mod effects;
+mod errands;
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
+mod finder;
 pub mod frame;
 mod help;
 mod highlight;
@@ -27,6 +29,7 @@ mod palette;
 mod picker;
 mod question;
 mod server;
+mod share;
 mod snapshot;
 pub mod text;
 pub mod theme;

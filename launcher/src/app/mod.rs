@@ -11,6 +11,7 @@ mod keys;
 mod page;
 mod question;
 mod random;
+mod successor;
 mod trust;
 mod ui;
 mod view;
@@ -160,6 +161,8 @@ impl App {
             Input::Slept => self.slept(),
             Input::Terminate(status) => self.quit(status, None),
         }
+        self.advance_successor(now);
+        self.watch_typing(now);
         self.pace(now);
         std::mem::take(&mut self.out)
     }
@@ -195,13 +198,13 @@ impl App {
             TerminalEvent::Mouse(mouse) => {
                 let inside = mouse.row < ui_size(self.size).rows;
                 if self.ui_has_focus() && inside {
-                    if mouse.kind == MouseKind::Release {
+                    if mouse.kind == MouseKind::Release && !self.holds_input() {
                         self.gesture.made(now);
                     }
-                    self.tell_ui(Event::Mouse(mouse));
+                    self.input_to_ui(Event::Mouse(mouse));
                 }
             }
-            TerminalEvent::Focus(focus) => self.tell_ui(Event::Focus(focus)),
+            TerminalEvent::Focus(focus) => self.input_to_ui(Event::Focus(focus)),
         }
     }
 
@@ -214,10 +217,10 @@ impl App {
         } else if self.page.is_some() {
             self.page_key(key, now);
         } else {
-            if press == Press::First {
+            if press == Press::First && !self.holds_input() {
                 self.gesture.made(now);
             }
-            self.tell_ui(Event::Key(key));
+            self.input_to_ui(Event::Key(key));
         }
     }
 
@@ -235,7 +238,7 @@ impl App {
                 self.dirty = true;
             }
             Some(_) => {}
-            None => self.tell_ui(Event::Paste(text)),
+            None => self.input_to_ui(Event::Paste(text)),
         }
     }
 
@@ -275,13 +278,18 @@ impl App {
                 self.dirty = true;
             }
             Alarm::Reconnect => self.connect(),
-            Alarm::Snapshot => self.finish_replacement(now),
+            Alarm::Countdown => self.counted(now),
+            Alarm::Snapshot => self.replacement_is_late(now),
+            Alarm::Rest => self.rest(now),
             Alarm::Sure => self.sure(now),
             Alarm::Grant => self.refuse_dialog("there was no answer in ten minutes"),
         }
     }
 
     fn posted(&mut self, instance: u64, request: Request, now: Instant) {
+        if self.ui.is_next(instance) {
+            return self.successor_posted(request, now);
+        }
         if !self.ui.is(instance) {
             return;
         }
@@ -322,6 +330,7 @@ impl App {
     fn slept(&mut self) {
         self.refuse_dialog("this computer slept meanwhile");
         self.gesture.drop_it();
+        self.woke();
     }
 
     /// Says something short on the trust line.
@@ -338,6 +347,7 @@ impl App {
 
     fn tell_ui(&mut self, event: Event) {
         if self.ui.runs() {
+            self.ui.touch(&event);
             self.out.push(Effect::ToUi(event));
         }
     }

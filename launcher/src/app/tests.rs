@@ -6,4 +6,5 @@ mod drawing;
 mod life;
 mod link;
 mod menu;
+mod successor;
 mod world;

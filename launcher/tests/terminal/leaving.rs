@@ -1,12 +1,12 @@
 //! On every way out the terminal is as it was, and on every way back everything is drawn and heard again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use crate::{
-    script::{bundle, trapping},
-    server::{Honest, Server},
+    script::{bundle, hanging, trapping},
+    server::{Honest, Server, TOKEN},
     stage::{Terminal, open},
 };
 
@@ -18,6 +18,55 @@ fn the_terminal_is_given_back_on_quitting() {
     terminal.press("\x1d");
     terminal.wait_for("reload the UI");
     terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_ui_that_hangs_does_not_keep_the_launchers_menu_nor_the_way_out() {
+    let (_home, mut terminal) = open(hanging());
+    terminal.wait_for("hello from the bundle");
+    // This key hangs the UI; the next ones are the launcher's and come long before its deadline.
+    terminal.press("x");
+    let pressed = Instant::now();
+    terminal.press("\x1d");
+    terminal.wait_for("reload the UI");
+    assert!(
+        pressed.elapsed() < porthole_bridge::limits::CALL_WALL,
+        "{:?}",
+        pressed.elapsed()
+    );
+    terminal.press("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_ui_that_hangs_is_ended_and_its_page_says_so() {
+    let (_home, mut terminal) = open(hanging());
+    terminal.wait_for("hello from the bundle");
+    terminal.press("x");
+    terminal.wait_for("The interface stopped responding.");
+    terminal.press("r");
+    terminal.wait_for("hello from the bundle");
+    terminal.press("\x1dq");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn a_link_in_the_environment_is_not_seen_by_other_programs_and_no_image_of_the_memory_is_left() {
+    let (_home, mut terminal) = open(bundle());
+    terminal.wait_for("hello from the bundle");
+    let own = format!("/proc/{}", terminal.child.process_id().expect("runs"));
+    let shown = std::fs::read(format!("{own}/environ")).expect("root may look");
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    assert!(shown.contains("TERM=xterm-256color"), "{shown}");
+    assert!(!shown.contains(TOKEN), "{shown}");
+    let limits = std::fs::read_to_string(format!("{own}/limits")).expect("readable");
+    let core = limits.lines().find(|line| line.starts_with("Max core"));
+    assert!(
+        core.is_some_and(|line| line.split_whitespace().nth(4) == Some("0")),
+        "{limits}"
+    );
+    terminal.press("\x1dq");
     assert_eq!(terminal.ended(), 0);
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Script {
     pub(crate) keys: Vec<(char, Vec<Request>)>,
     /// Whether it traps after its start.
     pub(crate) trap: bool,
+    /// The letter at which it never returns.
+    pub(crate) hangs_at: Option<char>,
 }
 
 /// A bundle that shows one line.
@@ -43,6 +45,16 @@ pub(crate) fn trapping() -> Vec<u8> {
     Script { trap, ..hello() }.build()
 }
 
+/// A bundle that shows one line, and never returns from an `x`.
+pub(crate) fn hanging() -> Vec<u8> {
+    let hangs_at = Some('x');
+    Script {
+        hangs_at,
+        ..hello()
+    }
+    .build()
+}
+
 /// A script that shows one line, and shows it again at every `x`.
 pub(crate) fn hello() -> Script {
     let frame = Request::Frame(b"hello from the bundle".to_vec());
@@ -50,6 +62,7 @@ pub(crate) fn hello() -> Script {
         steps: vec![vec![frame.clone()]],
         keys: vec![('x', vec![frame])],
         trap: false,
+        hangs_at: None,
     }
 }
 
@@ -76,14 +89,13 @@ impl Script {
             body.push(I::End);
         }
         for (letter, requests) in &self.keys {
-            // Key, Char, its one byte.
-            for (offset, wanted) in [(0, KEY), (1, 0), (3, *letter as i32)] {
-                body.extend(byte(offset));
-                body.extend([I::I32Const(wanted), I::I32Eq]);
-            }
-            body.extend([I::I32And, I::I32And, I::If(BlockType::Empty)]);
+            body.extend(if_letter(*letter));
             posts(requests, &mut data, &mut body);
             body.push(I::End);
+        }
+        if let Some(letter) = self.hangs_at {
+            body.extend(if_letter(letter));
+            body.extend([I::Loop(BlockType::Empty), I::Br(0), I::End, I::End]);
         }
         body.extend(echo());
         if self.trap {
@@ -101,6 +113,18 @@ fn byte(offset: u64) -> [I<'static>; 2] {
         memory_index: 0,
     };
     [I::LocalGet(AT), I::I32Load8U(place)]
+}
+
+/// Begins what is done when a letter is typed.
+fn if_letter(letter: char) -> Vec<I<'static>> {
+    let mut code = Vec::new();
+    // Key, Char, its one byte.
+    for (offset, wanted) in [(0, KEY), (1, 0), (3, letter as i32)] {
+        code.extend(byte(offset));
+        code.extend([I::I32Const(wanted), I::I32Eq]);
+    }
+    code.extend([I::I32And, I::I32And, I::If(BlockType::Empty)]);
+    code
 }
 
 fn posts(requests: &[Request], data: &mut Vec<u8>, body: &mut Vec<I<'static>>) {

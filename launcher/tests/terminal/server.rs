@@ -18,7 +18,7 @@ use ring::{
     signature::{Ed25519KeyPair, KeyPair},
 };
 
-const TOKEN: &str = "pho_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+pub(crate) const TOKEN: &str = "pho_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const RUDE: &str = "\x1b]0;owned\x07\u{9b}2J\u{202e}\x1b[31m";
 const COOKIE: &str = "phd_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 

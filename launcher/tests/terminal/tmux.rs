@@ -141,7 +141,7 @@ fn inside_tmux_a_copy_goes_to_its_buffer() {
     let script = Script {
         steps: vec![vec![Request::Frame(b"ready".to_vec())]],
         keys: vec![('c', vec![Request::Action { request: 1, action }])],
-        trap: false,
+        ..Script::default()
     };
     let server = Server::start(script.build(), Honest::Yes);
     let tmux = Tmux::start(&server.link);

@@ -20,6 +20,16 @@ pub trait Environment: Send + Sync {
     /// `max` is itself at most [`crate::READ_BYTES`]. What is no regular file is refused, not waited for.
     fn read<'a>(&'a self, path: &'a Path, from: u64, max: u64) -> Pending<'a, Content>;
 
+    /// Returns what [`Self::read`] returns, of a file inside the folder `root`: `path` is relative to it, or absolute and
+    /// below it. A link is followed only where it stays inside; what leads out is not found.
+    fn read_inside<'a>(
+        &'a self,
+        root: &'a Path,
+        path: &'a Path,
+        from: u64,
+        max: u64,
+    ) -> Pending<'a, Content>;
+
     /// Replaces or makes a file, whole or not at all, and missing folders above it. Mode and owner stay;
     /// where the path is a link, its target is written and the link stays.
     fn write<'a>(&'a self, path: &'a Path, bytes: Vec<u8>, expect: Expect) -> Pending<'a, Stat>;

@@ -2,6 +2,7 @@
 
 mod files;
 mod group;
+mod inside;
 mod process;
 mod search;
 mod walk;
@@ -38,6 +39,17 @@ impl Environment for Local {
     fn read<'a>(&'a self, path: &'a Path, from: u64, max: u64) -> Pending<'a, Content> {
         let path = path.to_owned();
         Box::pin(blocking(move |_| files::read(&path, from, max)))
+    }
+
+    fn read_inside<'a>(
+        &'a self,
+        root: &'a Path,
+        path: &'a Path,
+        from: u64,
+        max: u64,
+    ) -> Pending<'a, Content> {
+        let (root, path) = (root.to_owned(), path.to_owned());
+        Box::pin(blocking(move |_| inside::read(&root, &path, from, max)))
     }
 
     fn write<'a>(&'a self, path: &'a Path, bytes: Vec<u8>, expect: Expect) -> Pending<'a, Stat> {

@@ -350,3 +350,45 @@ async fn a_broken_connection_is_told_to_everyone_who_waits_and_ends_their_comman
     let error = remote.stat(folder.path()).await.expect_err("gone");
     assert_eq!(error.kind, ErrorKind::Gone);
 }
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_file_inside_a_folder_is_read_and_what_leads_out_is_not_found() {
+    for world in worlds() {
+        let outside = tempfile::tempdir().expect("a folder");
+        fs::write(outside.path().join("secret"), "no").expect("written");
+        fs::create_dir(world.path("sub")).expect("made");
+        fs::write(world.path("sub/a"), "0123456789").expect("written");
+        symlink("sub/a", world.path("in")).expect("linked");
+        symlink(outside.path().join("secret"), world.path("out")).expect("linked");
+        symlink(outside.path(), world.path("folder")).expect("linked");
+        let read = |path: PathBuf| {
+            let world = &world;
+            async move {
+                let read = world
+                    .environment
+                    .read_inside(&world.root, &path, 2, 4)
+                    .await;
+                read.map(|content| content.bytes)
+                    .map_err(|error| error.kind)
+            }
+        };
+        for inside in ["sub/a", "in", "sub/../sub/a"] {
+            assert_eq!(read(inside.into()).await, Ok(b"2345".to_vec()), "{inside}");
+        }
+        assert_eq!(read(world.path("sub/a")).await, Ok(b"2345".to_vec()));
+        for out in [
+            "out",
+            "folder/secret",
+            "../x",
+            "/etc/passwd",
+            "sub/../../x",
+            "none",
+        ] {
+            assert_eq!(read(out.into()).await, Err(ErrorKind::NotFound), "{out}");
+        }
+        assert_eq!(read("sub".into()).await, Err(ErrorKind::Folder));
+        let pipe = world.path("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).expect("a pipe");
+        assert_eq!(read("pipe".into()).await, Err(ErrorKind::Special));
+    }
+}

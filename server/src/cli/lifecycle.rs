@@ -156,6 +156,7 @@ fn config(args: &ServeArgs, data: PathBuf) -> Result<Config, Failure> {
         tls: tls_files(args),
         public_origin,
         worker: WorkerProgram::this()?,
+        upload_bytes: args.max_upload << 20,
         hangup: hangup(),
         redaction: Redaction::default(),
     })
@@ -209,6 +210,8 @@ fn arguments(args: &ServeArgs, folder: &Path) -> Vec<String> {
         absolute(folder),
         "--listen".to_owned(),
         args.listen.to_string(),
+        "--max-upload".to_owned(),
+        args.max_upload.to_string(),
     ];
     let mut add = |name: &str, value: &str| all.extend([name.to_owned(), value.to_owned()]);
     if let Some(bundle) = &args.bundle {

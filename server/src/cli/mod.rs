@@ -190,6 +190,9 @@ struct ServeArgs {
     /// The https address that links name.
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// The largest file that people may upload, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = porthole_door::UPLOAD_BYTES >> 20, value_parser = clap::value_parser!(u64).range(1..=2048))]
+    max_upload: u64,
     /// Leave the terminal's session.
     #[arg(long, hide = true)]
     detached: bool,

@@ -3,8 +3,13 @@
 mod commands;
 mod door;
 mod fake_worker;
+mod harm;
 mod life;
 mod link;
+mod process;
+mod real;
+mod tls;
+mod transfer;
 mod world;
 
 #[test]

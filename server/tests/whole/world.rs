@@ -20,7 +20,7 @@ use portholed::{
 };
 use serde::de::DeserializeOwned;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
     task::JoinHandle,
 };
@@ -42,8 +42,6 @@ pub(crate) struct Answer {
     pub(crate) head: String,
     pub(crate) body: String,
 }
-
-pub(crate) type Socket = WebSocketStream<TcpStream>;
 
 impl World {
     pub(crate) async fn new() -> Self {
@@ -100,42 +98,11 @@ impl World {
 
     /// Redeems a link; returns the cookie header's line.
     pub(crate) async fn sign_in(&self) -> String {
-        let body = format!(r#"{{"token":"{}","name":"test"}}"#, self.token());
-        let answer = self.post("/door/redeem", "", &body).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        let cookie = answer
-            .head
-            .lines()
-            .find_map(|line| line.strip_prefix("set-cookie: "));
-        let cookie = cookie
-            .expect("a cookie")
-            .split(';')
-            .next()
-            .expect("a value");
-        format!("cookie: {cookie}\r\n")
+        redeem(self.address, &self.token()).await
     }
 
     pub(crate) async fn link(&self, cookie: &str) -> Client {
-        let stream = TcpStream::connect(self.address).await.expect("connects");
-        let cookie = cookie.trim().trim_start_matches("cookie: ");
-        let request = tokio_tungstenite::tungstenite::http::Request::builder()
-            .uri(format!("ws://{}/link", self.address))
-            .header("host", self.address.to_string())
-            .header("origin", format!("http://{}", self.address))
-            .header("cookie", cookie)
-            .header("connection", "upgrade")
-            .header("upgrade", "websocket")
-            .header("sec-websocket-version", "13")
-            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
-            .body(())
-            .expect("a request");
-        let (socket, _) = client_async(request, stream).await.expect("upgrades");
-        let mut client = Client { socket, next: 1 };
-        let hello = client
-            .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
-            .await;
-        assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
-        client
+        link(self.address, cookie).await
     }
 
     pub(crate) async fn owner(&self) -> Client {
@@ -146,6 +113,59 @@ impl World {
     pub(crate) fn data(&self) -> PathBuf {
         self.home.path().join("data")
     }
+}
+
+/// Redeems a link; returns the cookie header's line.
+pub(crate) async fn redeem(address: SocketAddr, token: &str) -> String {
+    let body = format!(r#"{{"token":"{token}","name":"test"}}"#);
+    let text = format!(
+        "POST /door/redeem HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = http(address, &text).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let cookie = answer
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie
+        .expect("a cookie")
+        .split(';')
+        .next()
+        .expect("a value");
+    format!("cookie: {cookie}\r\n")
+}
+
+pub(crate) async fn link(address: SocketAddr, cookie: &str) -> Client {
+    let stream = TcpStream::connect(address).await.expect("connects");
+    link_over(stream, &format!("http://{address}"), cookie).await
+}
+
+/// Opens a link over a stream that is there, to the server that the client knows under this origin.
+pub(crate) async fn link_over<S>(stream: S, origin: &str, cookie: &str) -> Client<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (_, host) = origin.split_once("://").expect("an origin");
+    let cookie = cookie.trim().trim_start_matches("cookie: ");
+    let request = tokio_tungstenite::tungstenite::http::Request::builder()
+        .uri(format!("ws://{host}/link"))
+        .header("host", host)
+        .header("origin", origin)
+        .header("cookie", cookie)
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .body(())
+        .expect("a request");
+    let (socket, _) = client_async(request, stream).await.expect("upgrades");
+    let mut client = Client { socket, next: 1 };
+    let hello = client
+        .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
+        .await;
+    assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
+    client
 }
 
 pub(crate) async fn http(address: SocketAddr, text: &str) -> Answer {
@@ -175,6 +195,7 @@ pub(crate) fn config(home: &Path) -> Config {
         allow_hosts: Vec::new(),
         tls: None,
         public_origin: None,
+        upload_bytes: porthole_door::UPLOAD_BYTES,
         worker: WorkerProgram {
             program: std::env::current_exe().expect("known"),
             arguments: ["fake_worker", "--exact", "--ignored", "--nocapture"]
@@ -195,12 +216,12 @@ pub(crate) fn bundle(folder: &Path, wasm: &[u8]) {
 }
 
 /// A client of the link.
-pub(crate) struct Client {
-    pub(crate) socket: Socket,
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) socket: WebSocketStream<S>,
     next: u64,
 }
 
-impl Client {
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     pub(crate) async fn send(&mut self, frame: &ClientFrame) {
         let text = encode(frame, limits::CLIENT_FRAME_BYTES).expect("encodes");
         self.socket.send(Message::text(text)).await.expect("sends");
@@ -261,9 +282,13 @@ impl Client {
     }
 
     pub(crate) async fn new_session(&mut self, request: &str) -> SessionId {
+        self.create_at(request, Path::new("/")).await
+    }
+
+    pub(crate) async fn create_at(&mut self, request: &str, dir: &Path) -> SessionId {
         let call = Call::SessionCreate {
             request: RequestId::parse(request).expect("an id"),
-            dir: Some("/".to_owned()),
+            dir: Some(dir.display().to_string()),
             title: None,
             model: None,
         };

@@ -38,6 +38,9 @@ impl App {
             let key = (saved.session.clone(), saved.conversation);
             let mut screen = Conversation::new(saved.session, saved.conversation);
             screen.composer.restore(saved.draft);
+            for chip in saved.chips {
+                screen.composer.attach(chip);
+            }
             screen.transcript = Transcript::restore(saved.place);
             self.visited.push(key.clone());
             self.screens.insert(key, screen);
@@ -91,6 +94,7 @@ impl App {
             request: request.clone(),
             text,
             mode,
+            chips: Vec::new(),
         });
     }
 
@@ -101,6 +105,7 @@ impl App {
                 session: key.0.clone(),
                 conversation: key.1,
                 draft: screen.composer.draft(),
+                chips: screen.composer.chips().to_vec(),
                 place: screen.transcript.snapshot(),
             })
         };

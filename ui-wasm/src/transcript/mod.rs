@@ -4,6 +4,7 @@ mod answer;
 mod build;
 mod card;
 mod clock;
+mod copied;
 mod detail;
 mod diff;
 mod extract;
@@ -13,6 +14,7 @@ mod output;
 mod remark;
 mod scene;
 mod scroll;
+mod seek;
 mod tail;
 
 use std::collections::HashMap;
@@ -26,13 +28,17 @@ use crate::highlight::Highlighter;
 use crate::text;
 use crate::theme::Theme;
 use build::Builder;
+use copied::{Selection, Spot};
 use index::Index;
 use laid::{Fold, ItemKey, Laid, Target};
 use output::LiveOutput;
 use scene::{Scene, Slot};
 use scroll::{Anchor, Heights, RowAt, Wish};
+pub(crate) use seek::{Kind, Seek, Way, holds};
 
 pub use detail::detail_lines;
+pub(crate) use detail::size;
+pub(crate) use extract::savable;
 pub use extract::{code_blocks, last_answer};
 
 /// What a drawing of the transcript depends on beside the conversation.
@@ -113,6 +119,11 @@ pub struct Transcript {
     /// The row at the top for someone who reads; `None`: the bottom is followed.
     anchor: Option<Anchor>,
     wish: Wish,
+    seek: Option<Seek>,
+    /// Words that are marked wherever they stand, in small letters.
+    marked: String,
+    /// What the mouse selects.
+    selection: Option<Selection>,
     /// Whether to follow again if the end turns out to be in view.
     settle: bool,
     folds: HashMap<Target, bool>,
@@ -134,6 +145,9 @@ struct Drawn {
     area: Rect,
     /// What can be opened, by row.
     folds: Vec<Option<Fold>>,
+    /// The words of each row.
+    rows: Vec<String>,
+    cols: usize,
     /// What stands at the top.
     top: Option<Anchor>,
     /// The newest entry that was seen, and how much of the open answer.
@@ -202,6 +216,20 @@ impl Transcript {
         scene.tail = scene.builder.tail(sending, self.open.take(), after_card);
 
         let rows = usize::from(area.height);
+        if let Some(seek) = self.seek.take() {
+            let from = match anchor.as_mut() {
+                Some(held) => scene.find(held),
+                None => scroll::bottom(&mut scene, rows),
+            };
+            if let Some(found) = seek::find(&mut scene, from, &seek) {
+                let above = match seek {
+                    Seek::Words(..) => rows / 3,
+                    Seek::Next(..) => 0,
+                };
+                let top = scroll::up(&mut scene, found, above);
+                *anchor = scene.anchor(top);
+            }
+        }
         let top = find_top(
             &mut scene,
             rows,
@@ -209,7 +237,13 @@ impl Transcript {
             std::mem::take(wish),
             std::mem::take(settle),
         );
-        let (folds, end) = scene.draw(top, area, buf, self.selected.as_ref());
+        let (folds, words, end) = scene.draw(top, area, buf, self.selected.as_ref());
+        mark(buf, area, &self.marked, cx.theme.selected);
+        if let Some(selection) = &self.selection {
+            show_selection(buf, area, selection, cx.theme.selected);
+        }
+        last.rows = words;
+        last.cols = scene.builder.cols;
         last.note_seen(state, &scene, anchor.is_none(), end);
         last.top = scene.anchor(top);
         let above = scroll::up(&mut scene, top, 2 * rows);
@@ -229,8 +263,60 @@ impl Transcript {
         }
     }
 
+    /// Goes somewhere with the next drawing.
+    pub(crate) fn seek(&mut self, seek: Seek) {
+        self.selection = None;
+        self.seek = Some(seek);
+    }
+
+    /// Marks words wherever they stand; none for an empty text.
+    pub(crate) fn mark(&mut self, words: &str) {
+        self.marked = words.to_lowercase();
+    }
+
+    /// Begins to select at a cell of the screen; returns whether it is in the transcript.
+    pub(crate) fn select_from(&mut self, col: u16, row: u16) -> bool {
+        self.selection = None;
+        let inside = self.last.area.contains((col, row).into());
+        if inside {
+            let from = self.spot(col, row);
+            self.selection = Some(Selection { from, to: from });
+        }
+        inside
+    }
+
+    /// Returns whether the mouse is selecting.
+    pub(crate) fn is_selecting(&self) -> bool {
+        self.selection.is_some()
+    }
+
+    /// Selects up to a cell of the screen.
+    pub(crate) fn select_to(&mut self, col: u16, row: u16) {
+        let to = self.spot(col, row);
+        if let Some(selection) = &mut self.selection {
+            selection.to = to;
+        }
+    }
+
+    /// Returns what was selected, where it is more than one cell; the selection goes.
+    pub(crate) fn take_selection(&mut self) -> Option<String> {
+        let selection = self.selection.take()?;
+        let words = selection.words(&self.last.rows, self.last.cols);
+        (selection.from != selection.to && !words.trim().is_empty()).then_some(words)
+    }
+
+    fn spot(&self, col: u16, row: u16) -> Spot {
+        let area = self.last.area;
+        let last = usize::from(area.height.saturating_sub(1));
+        Spot {
+            row: usize::from(row.saturating_sub(area.y)).min(last),
+            col: usize::from(col.saturating_sub(area.x + scene::BEFORE)),
+        }
+    }
+
     /// Scrolls by rows; down is positive.
     pub fn scroll(&mut self, rows: i32) {
+        self.selection = None;
         if rows < 0 && self.anchor.is_none() {
             self.anchor.clone_from(&self.last.top);
         }
@@ -482,6 +568,49 @@ fn find_top(
         }
     }
     to
+}
+
+/// Marks words in what was drawn.
+fn mark(buf: &mut Buffer, area: Rect, words: &str, style: ratatui_core::style::Style) {
+    if words.trim().is_empty() {
+        return;
+    }
+    for y in area.top()..area.bottom() {
+        let (mut line, mut cells) = (String::new(), Vec::new());
+        for x in area.left()..area.right() {
+            let symbol = buf[(x, y)].symbol().to_lowercase();
+            cells.extend(std::iter::repeat_n(x, symbol.len()));
+            line.push_str(&symbol);
+        }
+        for (at, found) in line.match_indices(words) {
+            for x in &cells[at..at + found.len()] {
+                buf[(*x, y)].set_style(style);
+            }
+        }
+    }
+}
+
+fn show_selection(
+    buf: &mut Buffer,
+    area: Rect,
+    selection: &Selection,
+    style: ratatui_core::style::Style,
+) {
+    for (row, y) in (area.top()..area.bottom()).enumerate() {
+        let Some((start, end)) = selection.columns(row) else {
+            continue;
+        };
+        let cell = |col: usize| {
+            let col = u16::try_from(col).unwrap_or(u16::MAX);
+            area.x
+                .saturating_add(scene::BEFORE)
+                .saturating_add(col)
+                .min(area.right())
+        };
+        for x in cell(start)..cell(end) {
+            buf[(x, y)].set_style(style);
+        }
+    }
 }
 
 /// Returns what open cards lack of the output of commands that still run.

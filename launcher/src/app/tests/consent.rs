@@ -161,9 +161,9 @@ fn an_edited_text_whose_asker_is_gone_is_pasted_into_the_next_ui() {
     assert!(world.did(&paste), "kept until there is one");
     let mut world = World::new();
     let done = editing(&mut world);
-    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
-    world.give(Input::Alarm(Alarm::Snapshot));
+    world.crash();
     back(&mut world);
+    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
     world.give(done);
     assert!(world.did(&paste), "one runs already");
 }
@@ -237,10 +237,7 @@ fn a_gesture_dies_with_the_screen_the_ui_and_the_terminal_it_was_made_in() {
         world.key(KeyCode::Char('c'));
         match end {
             "moved" => at(&mut world, "other"),
-            "replaced" => {
-                world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
-                world.give(Input::Alarm(Alarm::Snapshot));
-            }
+            "replaced" => world.replace(),
             "crashed" => {
                 world.crash().key(KeyCode::Char('r'));
                 world.give(Input::Door(DoorInput::Prepared(HASH.into())));
@@ -320,6 +317,7 @@ proptest! {
                         prop_assert_eq!(&before, &(world.app.ui.instance(), world.app.place.clone()));
                     }
                     quiet_since = world.now - Duration::from_millis(80);
+                    world.effects.clear();
                     continue;
                 }
                 Step::Paste => { world.give(Input::Terminal(TerminalEvent::Paste("\u{19}y\n".into()))); }

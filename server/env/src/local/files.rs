@@ -27,18 +27,30 @@ pub(super) fn stat(path: &Path) -> Result<Stat, EnvError> {
 pub(super) fn read(path: &Path, from: u64, max: u64) -> Result<Content, EnvError> {
     // Without NONBLOCK the open itself would wait for the other end of a pipe.
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let mut file = OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         .custom_flags(nonblocking)
         .open(path)?;
+    read_open(file, path, from, max)
+}
+
+/// Reads from a file that was opened at `path`.
+pub(super) fn read_open(
+    mut file: File,
+    path: &Path,
+    from: u64,
+    max: u64,
+) -> Result<Content, EnvError> {
     let metadata = file.metadata()?;
     refuse_what_is_no_file(&metadata)?;
     let stat = describe(fs::canonicalize(path)?, &metadata);
     if from > 0 {
         file.seek(SeekFrom::Start(from))?;
     }
-    let mut bytes = Vec::new();
-    file.take(max.min(READ_BYTES)).read_to_end(&mut bytes)?;
+    let max = max.min(READ_BYTES);
+    let expected = max.min(metadata.len().saturating_sub(from));
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+    file.take(max).read_to_end(&mut bytes)?;
     Ok(Content { stat, bytes })
 }
 

@@ -33,6 +33,15 @@ pub(super) enum Request {
         from: u64,
         max: u64,
     },
+    ReadInside {
+        id: u64,
+        #[serde(with = "crate::path_bytes")]
+        root: PathBuf,
+        #[serde(with = "crate::path_bytes")]
+        path: PathBuf,
+        from: u64,
+        max: u64,
+    },
     /// The body is what to write.
     Write {
         id: u64,

@@ -179,6 +179,29 @@ impl Environment for Remote {
         })
     }
 
+    fn read_inside<'a>(
+        &'a self,
+        root: &'a Path,
+        path: &'a Path,
+        from: u64,
+        max: u64,
+    ) -> Pending<'a, Content> {
+        let (root, path) = (root.to_owned(), path.to_owned());
+        let request = move |id| Request::ReadInside {
+            id,
+            root,
+            path,
+            from,
+            max,
+        };
+        Box::pin(async move {
+            match self.answer(&[], request).await? {
+                (Answer::Stat(stat), bytes) => Ok(Content { stat, bytes }),
+                _ => Err(EnvError::gone()),
+            }
+        })
+    }
+
     fn write<'a>(&'a self, path: &'a Path, bytes: Vec<u8>, expect: Expect) -> Pending<'a, Stat> {
         let path = path.to_owned();
         let request = move |id| Request::Write { id, path, expect };

@@ -110,6 +110,7 @@ fn id(request: &Request) -> Option<u64> {
     match request {
         Request::Stat { id, .. }
         | Request::Read { id, .. }
+        | Request::ReadInside { id, .. }
         | Request::Write { id, .. }
         | Request::List { id, .. }
         | Request::Find { id, .. }
@@ -132,6 +133,16 @@ async fn answer(
             path, from, max, ..
         } => {
             let content = environment.read(&path, from, max).await?;
+            return Ok((Answer::Stat(content.stat), content.bytes));
+        }
+        Request::ReadInside {
+            root,
+            path,
+            from,
+            max,
+            ..
+        } => {
+            let content = environment.read_inside(&root, &path, from, max).await?;
             return Ok((Answer::Stat(content.stat), content.bytes));
         }
         Request::Stat { path, .. } => Answer::Stat(environment.stat(&path).await?),
