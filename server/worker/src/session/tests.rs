@@ -1,6 +1,7 @@
 //! The driver with models and tools as a test tells them: a client beside it in one runtime, and crashes at every commit.
 
 mod client;
+mod conversations;
 mod crash;
 mod real;
 mod script;

@@ -1,5 +1,6 @@
 //! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
 
+mod history;
 mod lock;
 mod read;
 mod schema;
@@ -7,13 +8,13 @@ mod write;
 
 use std::{path::Path, sync::mpsc, thread, time::Duration};
 
-use porthole_protocol::{CallError, ErrorCode};
+use porthole_protocol::{CallError, ConversationId, ErrorCode};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::record::{Loaded, Record};
+use crate::record::{ConversationRow, Loaded, Record};
+pub(crate) use history::{Lineage, Page};
 use lock::Lock;
-pub(crate) use read::Page;
 
 /// Why the store did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -166,14 +167,36 @@ impl Store {
         Ok(())
     }
 
-    /// Returns what the root conversation continues from; `None`: the store is new.
-    pub(crate) async fn load(&self) -> Result<Option<Loaded>, StoreError> {
-        self.run(|connection| read::load(connection)).await
+    /// Returns what a conversation continues from; `None`: it is not there.
+    pub(crate) async fn load(&self, lineage: Lineage) -> Result<Option<Loaded>, StoreError> {
+        self.run(move |connection| read::load(connection, &lineage))
+            .await
+    }
+
+    /// Returns the settings of every conversation, the root first; empty: the store is new.
+    pub(crate) async fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
+        self.run(|connection| read::conversations(connection)).await
+    }
+
+    /// Returns the conversations in which something was going on.
+    pub(crate) async fn busy(&self) -> Result<Vec<ConversationId>, StoreError> {
+        self.run(|connection| read::busy(connection)).await
     }
 
     /// Returns the newest page of entries before one.
-    pub(crate) async fn page(&self, before: Option<u64>, limit: usize) -> Result<Page, StoreError> {
-        self.run(move |connection| read::page(connection, before, limit))
+    pub(crate) async fn page(
+        &self,
+        lineage: Lineage,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.run(move |connection| history::page(connection, &lineage, before, limit))
+            .await
+    }
+
+    /// Says whether a conversation has an entry.
+    pub(crate) async fn has(&self, lineage: Lineage, entry: u64) -> Result<bool, StoreError> {
+        self.run(move |connection| history::has(connection, &lineage, entry))
             .await
     }
 

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
-use porthole_protocol::{Block, Call, Entry, EntryBody, QuestionId};
+use porthole_protocol::{Block, Call, Entry, EntryBody, QuestionId, ToolOutcome};
 use serde_json::Value;
 
 use super::{
@@ -18,10 +18,11 @@ const INPUTS: &[(&str, &str)] = &[
     ("r2", "more"),
     ("r3", "fail"),
     ("r4", "!make"),
-    ("r5", "last"),
+    ("r5", "hand on"),
+    ("r6", "last"),
 ];
 /// How many inputs have ended when the next may be sent.
-const ENDED: &[usize] = &[0, 0, 2, 3, 4];
+const ENDED: &[usize] = &[0, 0, 2, 3, 4, 5];
 
 /// A person who goes on through crashes.
 #[derive(Default)]
@@ -144,6 +145,15 @@ async fn check(client: &mut Client, person: &Person, script: &Script) {
     calls.sort();
     results.sort();
     assert_eq!(calls, results, "each call has one result");
+    let handed_on = |entry: &Entry| match &entry.body {
+        EntryBody::ToolResult { tool, outcome, .. } if tool == "delegate" => Some(*outcome),
+        _ => None,
+    };
+    // A task that is handed on is interrupted by nothing: it goes on where it was.
+    assert_eq!(collect(&entries, handed_on), [ToolOutcome::Ok]);
+    client.watch_other(2).await;
+    let child = client.state().entries.clone();
+    assert_eq!(collect(&child, message), ["work in part"]);
     let mut ran = script.ran();
     let runs = ran.len();
     ran.sort();
