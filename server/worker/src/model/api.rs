@@ -31,7 +31,7 @@ impl Api {
         let has = |part: &&str| name.contains(part);
         match self {
             Self::Messages | Self::Responses => true,
-            Self::Chat => SEEING.iter().any(|part| has(&part)),
+            Self::Chat => SEEING.iter().any(|part| has(part)),
         }
     }
 }
