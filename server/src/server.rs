@@ -139,6 +139,11 @@ impl Server {
         (connection, outlet)
     }
 
+    /// Returns how many links are open.
+    pub fn links(&self) -> usize {
+        locked(&self.outlets).len()
+    }
+
     /// Ends a connection.
     pub fn disconnect(self: &Arc<Self>, connection: ConnectionId) {
         locked(&self.outlets).remove(&connection);

@@ -73,6 +73,7 @@ fn the_launcher_reaches_a_server_that_encrypts_by_itself() {
     issue(&world.project());
     let mut refused = launch(&world, &link, "project/authority.pem");
     refused.wait_until("the refusal", |state| state.closed);
+    assert!(refused.text().contains("certificate"), "{}", refused.text());
     assert_ne!(refused.wait_exit(), 0);
     assert_works(&world, &link);
 }

@@ -57,6 +57,7 @@ impl App {
             C::Share => self.share(),
             C::Attach => self.upload(UploadFrom::Picker),
             C::AttachClipboard => self.upload(UploadFrom::Clipboard),
+            C::Usage => self.tell_usage(),
             C::Save => self.pick_save(),
             C::Children => self.pick_conversation(),
             C::Fork | C::Reset | C::Compact => self.turn_over(command, words),
@@ -428,6 +429,10 @@ fn detach(screen: &mut Conversation, fx: &mut crate::effects::Effects) {
 /// Esc: closes the list of commands, else stops the turn, else clears the message, else goes back to the bottom.
 fn stop(screen: &mut Conversation, fx: &mut crate::effects::Effects) {
     if screen.composer.close_list() {
+        return;
+    }
+    let at_rest = !screen.is_working() && screen.composer.is_empty();
+    if at_rest && fx.notice.dismiss() {
         return;
     }
     if screen.is_working() && fx.may_send() {

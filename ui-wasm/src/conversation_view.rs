@@ -204,7 +204,11 @@ fn header(
                 theme.warn,
             ),
             None => {
-                let policy = policy_words(info.map(|i| i.policy));
+                let guest = match fx.is_owner() {
+                    true => String::new(),
+                    false => format!("you are a guest {} ", look.glyph(Glyph::Dot)),
+                };
+                let policy = guest + &policy_words(info.map(|i| i.policy));
                 let me = fx.server.who().map_or("", |w| w.id.as_str());
                 let others = row
                     .map(|r| others_words(&r.presence, me))
@@ -565,7 +569,7 @@ fn hints(
     }
     if conversation.is_missing() {
         let ways = keymap::binding(Command::Sessions, Context::Everywhere)
-            .map(|b| (b.key(look.preset), "sessions".to_owned()));
+            .map(|b| (look.keys.key(b), "sessions".to_owned()));
         let ways: Vec<_> = ways.into_iter().collect();
         hint_row(&ways, left, buf, look);
         return;

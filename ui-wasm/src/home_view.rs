@@ -364,7 +364,7 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
         .current()
         .is_some_and(|r| matches!(r.state, SessionState::Failed { .. }));
     let retry = crate::keymap::binding(Command::Retry, Context::Home).filter(|_| failed);
-    let before = retry.map(|b| (b.key(look.preset), "try again".to_owned()));
+    let before = retry.map(|b| (look.keys.key(b), "try again".to_owned()));
     let mut hints: Vec<_> = before
         .into_iter()
         .chain(table_hints(Context::Home, look))

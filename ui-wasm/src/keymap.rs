@@ -51,6 +51,7 @@ pub(crate) enum Command {
     AttachClipboard,
     Detach,
     Save,
+    Usage,
     Reset,
     Compact,
     Children,
@@ -183,20 +184,6 @@ impl Binding {
         }
     }
 
-    /// Returns its first key as people write it, or nothing.
-    pub(crate) fn key(&self, preset: Preset) -> String {
-        self.keys(preset)
-            .first()
-            .map(|k| written(k))
-            .unwrap_or_default()
-    }
-
-    /// Returns all its keys as people write them.
-    pub(crate) fn all_keys(&self, preset: Preset) -> String {
-        let keys: Vec<String> = self.keys(preset).iter().map(|k| written(k)).collect();
-        keys.join(", ")
-    }
-
     /// Returns whether the palette offers it; keys of a field or list are no commands to look up.
     pub(crate) fn in_palette(&self) -> bool {
         !matches!(
@@ -264,6 +251,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Fork, "fork", X::Conversation, &[], "go on from here in a conversation of its own").slash(),
         row(C::Compact, "compact", X::Conversation, &[], "have the model sum up what came before, and go on with that").slash(),
         row(C::Reset, "reset", X::Conversation, &[], "begin anew: the model sees nothing from before").slash(),
+        row(C::Usage, "usage", X::Conversation, &[], "say what the session used: tokens in and out, from the cache, in the window").slash(),
         row(C::Save, "save", X::Conversation, &[], "save an attachment or a command's output on this computer").slash(),
         row(C::Copy, "copy", X::Conversation, &["ctrl-y"], "copy the last answer").slash().emacs(&["alt-w"]),
         row(C::CopyCode, "code", X::Conversation, &["alt-c"], "copy the last block of code").slash(),
@@ -350,15 +338,6 @@ pub(crate) static TABLE: &[Binding] = {
     ]
 };
 
-/// Returns what `key` means in `context`.
-pub(crate) fn find(key: Key, context: Context, preset: Preset) -> Option<Command> {
-    let name = name(key);
-    TABLE
-        .iter()
-        .find(|b| b.context == context && b.keys(preset).contains(&name.as_str()))
-        .map(|b| b.command)
-}
-
 /// Returns the row of a command in a context.
 pub(crate) fn binding(command: Command, context: Context) -> Option<&'static Binding> {
     TABLE
@@ -389,6 +368,39 @@ pub(crate) fn name(key: Key) -> String {
     name
 }
 
+/// Whether a text is the name of a key, as the table writes it.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut rest = text;
+    for held in ["ctrl-", "alt-", "shift-"] {
+        rest = rest
+            .strip_prefix(held)
+            .filter(|after| !after.is_empty())
+            .unwrap_or(rest);
+    }
+    let function = rest.strip_prefix('f').and_then(|n| n.parse::<u8>().ok());
+    let named = [
+        KeyCode::Enter,
+        KeyCode::Escape,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Insert,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+    ];
+    rest.chars().count() == 1
+        || rest == "space"
+        || function.is_some_and(|n| (1..=24).contains(&n))
+        || named.into_iter().any(|code| plain(code) == rest)
+}
+
 fn plain(code: KeyCode) -> &'static str {
     match code {
         KeyCode::Enter => "enter",
@@ -411,7 +423,7 @@ fn plain(code: KeyCode) -> &'static str {
 }
 
 /// Returns a key of the table as people write it: "Ctrl-K", "↑", "G".
-fn written(key: &str) -> String {
+pub(crate) fn written(key: &str) -> String {
     let (mut rest, mut text) = (key, String::new());
     for (prefix, shown) in [("ctrl-", "Ctrl-"), ("alt-", "Alt-"), ("shift-", "Shift-")] {
         if let Some(after) = rest.strip_prefix(prefix).filter(|after| !after.is_empty()) {

@@ -146,6 +146,18 @@ impl Picker {
         }
     }
 
+    /// Selects a row by its place.
+    #[must_use]
+    pub(crate) fn at(mut self, at: usize) -> Self {
+        self.at = at.min(self.shown.len().saturating_sub(1));
+        self
+    }
+
+    /// Returns where the selected row stands.
+    pub(crate) fn place_of_choice(&self) -> usize {
+        self.at
+    }
+
     /// Returns its rows and its last line, for a list that is open already.
     pub(crate) fn into_rows(self) -> (Vec<Item>, String) {
         (self.items, self.footer)

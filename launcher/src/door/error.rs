@@ -299,6 +299,9 @@ fn is_wrong_http(error: &reqwest::Error) -> bool {
 pub(crate) fn from_io(error: &std::io::Error) -> Option<DoorError> {
     use std::io::ErrorKind as K;
     let inner = error.get_ref();
+    if let Some(wrapped) = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()) {
+        return from_io(wrapped);
+    }
     if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return Some(DoorError::Certificate(CertificateFault::of(tls)));
     }

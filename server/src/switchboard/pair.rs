@@ -441,3 +441,30 @@ fn one_who_missed_a_frame_notices_at_the_next() {
     pair.settle();
     pair.assert_equal();
 }
+
+#[test]
+fn a_delta_is_the_same_bytes_for_every_watcher() {
+    let mut pair = Pair::new();
+    for connection in 100..600 {
+        pair.handle(Input::Opened {
+            connection,
+            who: crate::server::owner(),
+            device: None,
+        });
+        let frame = ClientFrame::Watch { topic: topic() };
+        pair.handle(Input::Frame { connection, frame });
+    }
+    let effects = pair.board.handle(Input::Worker {
+        session: id(),
+        generation: pair.worker.generation,
+        message: Box::new(FromWorker::Delta { topic: topic() }),
+        body: Utf8Bytes::from("{}".to_owned()),
+    });
+    let bytes = effects.iter().map(|effect| match effect {
+        Effect::Send { frame, .. } => frame.as_str().as_ptr(),
+        other => panic!("{other:?}"),
+    });
+    let bytes: Vec<_> = bytes.collect();
+    assert_eq!(bytes.len(), 501);
+    assert!(bytes.iter().all(|at| *at == bytes[0]));
+}

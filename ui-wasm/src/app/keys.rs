@@ -7,9 +7,10 @@ use crate::{
     conversation::Focus,
     effects::Purpose,
     finder::Finder,
-    keymap::{self, Command, Context},
-    picker::Picked,
+    keymap::{Command, Context},
+    picker::{Choice, Picked},
     question::Asked,
+    share::ShareChoice,
     transcript::{Click, Way},
 };
 use porthole_protocol::ConversationId;
@@ -32,9 +33,7 @@ impl App {
     }
 
     fn find(&self, key: Key, contexts: &[Context]) -> Option<Command> {
-        contexts
-            .iter()
-            .find_map(|c| keymap::find(key, *c, self.look.preset))
+        contexts.iter().find_map(|c| self.look.keys.find(key, *c))
     }
 
     fn key_help(&mut self, key: Key) {
@@ -69,8 +68,13 @@ impl App {
             Picked::Open => {}
             Picked::Closed => self.picker = None,
             Picked::Chosen(choice) => {
-                self.picker = None;
+                let at = self.picker.take().map_or(0, |p| p.place_of_choice());
+                let changes_a_line =
+                    matches!(&choice, Choice::Share(ShareChoice::New(w)) if !w.is_plain());
                 self.choose(choice);
+                if changes_a_line {
+                    self.picker = self.picker.take().map(|p| p.at(at));
+                }
             }
         }
     }

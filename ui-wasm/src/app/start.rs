@@ -8,6 +8,7 @@ use crate::{
     conversation::{Conversation, Outgoing},
     ids::Ids,
     look::Look,
+    notice::Tone,
     snapshot::{SavedCall, SavedScreen, Snapshot},
     transcript::Transcript,
 };
@@ -30,6 +31,18 @@ impl App {
         });
         if let Some((session, conversation)) = place {
             self.open(session, conversation);
+        }
+        self.tell_complaints();
+    }
+
+    /// Says what of a person's own keys could not be taken, and what lost its key.
+    fn tell_complaints(&mut self) {
+        if let Some((first, others)) = self.look.keys.complaints().split_first() {
+            let words = match others.len() {
+                0 => first.clone(),
+                more => format!("{first} (and {more} more about keys)"),
+            };
+            self.fx.say(Tone::Info, words);
         }
     }
 

@@ -225,7 +225,7 @@ fn a_link_says_what_it_exposes_before_it_is_made_and_is_copied_from_here() {
         Enter sends · / command · ! shell · Ctrl-K commands             38 % ▰▰▱▱▱
     cursor 4,3
     "#);
-    world.keys(&["down", "enter", "down", "down", "enter"]);
+    world.keys(&["down", "enter", "down", "enter", "up", "up"]);
     world.asked.clear();
     world.keys(&["enter"]);
     let (id, call) = called(&mut world);
@@ -364,4 +364,51 @@ fn a_failed_input_says_how_it_is_tried_again() {
     world.keys(&["enter"]);
     let (_, call) = called(&mut world);
     assert_eq!(call["method"], "conversation.retry");
+}
+
+#[test]
+fn what_was_used_is_told_on_demand_and_escape_takes_a_notice_away() {
+    let mut state = talked();
+    state.info.usage.input = Some(12_000);
+    state.info.usage.output = Some(3_400);
+    state.info.usage.cache_read = Some(9_000);
+    let mut world = World::with(100, 16, state);
+    world.text("/usage ");
+    world.keys(&["enter"]);
+    let screen = world.screen();
+    assert!(
+        screen.contains("12,000 tokens in, 3,400 out, 75 % of it from the cache"),
+        "{screen}"
+    );
+    world.keys(&["esc"]);
+    assert!(!world.screen().contains("tokens in"));
+}
+
+#[test]
+fn a_guest_who_may_work_is_told_so() {
+    let mut world = World::with(100, 16, talked());
+    world.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box",
+        "who": {"role": {"guest": {"session": "s1", "mode": "full", "may_approve": false}}, "id": "g-1", "name": "Mira"}}}));
+    let screen = world.screen();
+    assert!(screen.contains("you are a guest · asks first"), "{screen}");
+}
+
+#[test]
+fn own_keys_act_are_shown_and_what_they_took_is_told() {
+    let mut start = start(100, 30);
+    start.preferences = "[bindings]\nfind = \"ctrl-g\"\n".into();
+    let mut world = World::begin(start);
+    world.connect(1);
+    world.sessions(rows_of_home());
+    world.snapshot(&talked());
+    let screen = world.screen();
+    assert!(
+        screen.contains("`ctrl-g` is for `find` now, and no more for `edit`"),
+        "{screen}"
+    );
+    world.keys(&["ctrl-k"]);
+    world.text("find words");
+    assert!(world.screen().contains("Ctrl-G"), "{}", world.screen());
+    world.keys(&["esc", "ctrl-g"]);
+    assert!(world.screen().contains(" find  "), "{}", world.screen());
 }

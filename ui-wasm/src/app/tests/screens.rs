@@ -329,7 +329,7 @@ fn help_shows_every_key() {
      │                               the start does it too  /detach               │
      │   Esc                         stop the turn; then clear the message  /stop │
      │   ! before a command runs it and the model sees it; !! keeps it from the   │
-     └─────────────────────────────────────────────────────────────── ↓ 114 more ─┘
+     └─────────────────────────────────────────────────────────────── ↓ 116 more ─┘
     no cursor
     "#);
 }
@@ -402,6 +402,7 @@ fn without_the_glyphs_every_sign_has_a_stand_in() {
     world.connect(1);
     world.sessions(rows_of_home());
     assert_snapshot!(world.screen(), @r#"
+
       Porthole  box                                      / search   n new   ? help
 
       box - ~/src/shop
