@@ -6,7 +6,7 @@ use std::{io::Write, process::ExitCode};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    argv, debug, doctor,
+    argv, debug, doctor, escape,
     failure::Failure,
     launch::{self, Wish},
     privacy, prompt, servers, sign_out,
@@ -108,13 +108,17 @@ enum Debug {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse();
     if std::env::args_os().any(|argument| argument.to_string_lossy().contains('#')) {
         argv::wipe();
     }
     let link = privacy::take_variable(prompt::VARIABLE);
     privacy::hide();
-    match run(cli, link) {
+    let done = match cli {
+        Ok(cli) => run(cli, link),
+        Err(error) => refused(&error),
+    };
+    match done {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             // Nobody to tell means nothing to do.
@@ -122,6 +126,19 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Prints what was asked for instead of a command, or what was wrong with one. An argument may be foreign text: what of it
+/// would act on a terminal is shown.
+fn refused(error: &clap::Error) -> Result<u8, Failure> {
+    if error.use_stderr() {
+        let text = error.to_string();
+        let lines: Vec<String> = text.trim_end().lines().map(escape::visible).collect();
+        let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
+    } else {
+        error.print().map_err(crate::unheard)?;
+    }
+    Ok(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn run(cli: Cli, link: Option<String>) -> Result<u8, Failure> {

@@ -122,6 +122,7 @@ fn clipboard_way() -> Finding {
         .map(|way| match way {
             clipboard::Way::Desktop => "the desktop",
             clipboard::Way::Tmux => "tmux",
+            clipboard::Way::Screen => "through GNU screen",
             clipboard::Way::Terminal => "the terminal (it never says whether it took the text)",
         })
         .collect();

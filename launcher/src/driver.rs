@@ -79,6 +79,8 @@ struct Driver {
     here: Surroundings,
     reader: Reader,
     away: bool,
+    /// We run in the background of a shell.
+    behind: bool,
     /// A stop of our own was ended; the signal that ended it is still to come and means nothing more.
     stopped: bool,
     stage: Stage,
@@ -133,7 +135,7 @@ pub async fn run(
     terminal::leave();
     match ended {
         (0, Some(farewell)) => {
-            crate::say(&farewell.message);
+            crate::say(&farewell.message)?;
             Ok(0)
         }
         (status, Some(farewell)) => Err(Failure {
@@ -165,6 +167,7 @@ impl Driver {
             here: Surroundings::from_env(var),
             reader,
             away: false,
+            behind: false,
             stopped: false,
             stage: Stage::default(),
             connection: None,
@@ -271,18 +274,18 @@ impl Driver {
         match signal {
             ProcessSignal::End(status) => self.handle(Input::Terminate(status)).await,
             // The keys belong to the editor, and so do the signals they make.
-            ProcessSignal::Interrupt if self.away => ControlFlow::Continue(()),
+            ProcessSignal::Interrupt if self.away && !self.behind => ControlFlow::Continue(()),
             ProcessSignal::Interrupt => self.handle(Input::Terminate(130)).await,
             ProcessSignal::Size if self.away => ControlFlow::Continue(()),
             ProcessSignal::Size => self.handle(Input::Resized(terminal::size())).await,
             ProcessSignal::Stop => self.suspend().await,
+            ProcessSignal::Continued if self.behind => self.take_back().await,
             ProcessSignal::Continued if self.away || std::mem::take(&mut self.stopped) => {
                 ControlFlow::Continue(())
             }
             ProcessSignal::Continued => {
                 terminal::leave();
-                self.come_back();
-                self.handle(Input::Back(terminal::size())).await
+                self.take_back().await
             }
         }
     }
@@ -320,11 +323,9 @@ impl Driver {
                 Effect::Open(asked, url) => self.open(asked, url),
                 Effect::Edit(asked, text) => self.edit(asked, text),
                 Effect::Suspend => {
-                    self.suspend_all()?;
-                    waiting.extend(
-                        self.app
-                            .handle(Input::Back(terminal::size()), Instant::now()),
-                    );
+                    if let Some(input) = self.suspend_all() {
+                        waiting.extend(self.app.handle(input, Instant::now()));
+                    }
                 }
                 Effect::Title(text) => self.title(&text)?,
                 Effect::Quit(status, farewell) => return ControlFlow::Break((status, farewell)),

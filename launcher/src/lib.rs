@@ -57,9 +57,17 @@ pub mod failure;
 
 use std::io::Write;
 
-/// Says one thing on standard output. Nobody to hear it is no error.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+/// Says one thing on standard output, as the result that was asked for.
+///
+/// # Errors
+/// Where nothing can be written there.
+pub(crate) fn say(text: &str) -> Result<(), failure::Failure> {
+    writeln!(std::io::stdout(), "{text}").map_err(unheard)
+}
+
+/// Returns what a command says whose output goes nowhere.
+pub(crate) fn unheard(error: std::io::Error) -> failure::Failure {
+    failure::Failure::new(format!("the output could not be written: {error}"), "")
 }
 
 /// Says something beside the matter on standard error.

@@ -46,16 +46,16 @@ pub fn run(wish: Wish) -> Result<u8, Failure> {
     for record in &records {
         store.forget(record)?;
     }
-    match wish.all_devices {
+    let said = match wish.all_devices {
         true => crate::say(&format!("signed out of {shown} on every device")),
         false => crate::say(&format!("signed out of {shown}")),
-    }
+    };
     if let Err(error) = told {
         crate::warn(&format!(
             "the server could not be told ({error}); `portholed sign-out` there ends the device's access"
         ));
     }
-    Ok(0)
+    said.map(|()| 0)
 }
 
 fn question(shown: &str, which: SignOut) -> String {

@@ -8,6 +8,8 @@ pub struct Surroundings {
     pub ssh: bool,
     /// Inside tmux.
     pub tmux: bool,
+    /// Inside GNU screen.
+    pub screen: bool,
     /// There is a desktop to talk to.
     pub display: bool,
 }
@@ -19,6 +21,7 @@ impl Surroundings {
         Self {
             ssh: set("SSH_CONNECTION") || set("SSH_TTY"),
             tmux: set("TMUX"),
+            screen: set("STY") && !set("TMUX"),
             display: cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY"),
         }
     }

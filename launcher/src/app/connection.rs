@@ -128,7 +128,11 @@ impl App {
     }
 
     fn link_down(&mut self, why: DoorError, now: Instant) {
-        self.refuse_dialog("the connection to the server is gone");
+        // One more attempt that failed is no new loss.
+        if self.link.standing == Standing::Up {
+            self.refuse_dialog("the connection to the server is gone");
+            self.gesture.drop_it();
+        }
         self.dirty = true;
         if self.link.standing == Standing::Ended {
             return;

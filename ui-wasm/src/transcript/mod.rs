@@ -28,7 +28,7 @@ use crate::highlight::Highlighter;
 use crate::text;
 use crate::theme::Theme;
 use build::Builder;
-use copied::{Selection, Spot};
+use copied::{Selection, mark, show_selection};
 use index::Index;
 use laid::{Fold, ItemKey, Laid, Target};
 use output::LiveOutput;
@@ -272,46 +272,6 @@ impl Transcript {
     /// Marks words wherever they stand; none for an empty text.
     pub(crate) fn mark(&mut self, words: &str) {
         self.marked = words.to_lowercase();
-    }
-
-    /// Begins to select at a cell of the screen; returns whether it is in the transcript.
-    pub(crate) fn select_from(&mut self, col: u16, row: u16) -> bool {
-        self.selection = None;
-        let inside = self.last.area.contains((col, row).into());
-        if inside {
-            let from = self.spot(col, row);
-            self.selection = Some(Selection { from, to: from });
-        }
-        inside
-    }
-
-    /// Returns whether the mouse is selecting.
-    pub(crate) fn is_selecting(&self) -> bool {
-        self.selection.is_some()
-    }
-
-    /// Selects up to a cell of the screen.
-    pub(crate) fn select_to(&mut self, col: u16, row: u16) {
-        let to = self.spot(col, row);
-        if let Some(selection) = &mut self.selection {
-            selection.to = to;
-        }
-    }
-
-    /// Returns what was selected, where it is more than one cell; the selection goes.
-    pub(crate) fn take_selection(&mut self) -> Option<String> {
-        let selection = self.selection.take()?;
-        let words = selection.words(&self.last.rows, self.last.cols);
-        (selection.from != selection.to && !words.trim().is_empty()).then_some(words)
-    }
-
-    fn spot(&self, col: u16, row: u16) -> Spot {
-        let area = self.last.area;
-        let last = usize::from(area.height.saturating_sub(1));
-        Spot {
-            row: usize::from(row.saturating_sub(area.y)).min(last),
-            col: usize::from(col.saturating_sub(area.x + scene::BEFORE)),
-        }
     }
 
     /// Scrolls by rows; down is positive.
@@ -568,49 +528,6 @@ fn find_top(
         }
     }
     to
-}
-
-/// Marks words in what was drawn.
-fn mark(buf: &mut Buffer, area: Rect, words: &str, style: ratatui_core::style::Style) {
-    if words.trim().is_empty() {
-        return;
-    }
-    for y in area.top()..area.bottom() {
-        let (mut line, mut cells) = (String::new(), Vec::new());
-        for x in area.left()..area.right() {
-            let symbol = buf[(x, y)].symbol().to_lowercase();
-            cells.extend(std::iter::repeat_n(x, symbol.len()));
-            line.push_str(&symbol);
-        }
-        for (at, found) in line.match_indices(words) {
-            for x in &cells[at..at + found.len()] {
-                buf[(*x, y)].set_style(style);
-            }
-        }
-    }
-}
-
-fn show_selection(
-    buf: &mut Buffer,
-    area: Rect,
-    selection: &Selection,
-    style: ratatui_core::style::Style,
-) {
-    for (row, y) in (area.top()..area.bottom()).enumerate() {
-        let Some((start, end)) = selection.columns(row) else {
-            continue;
-        };
-        let cell = |col: usize| {
-            let col = u16::try_from(col).unwrap_or(u16::MAX);
-            area.x
-                .saturating_add(scene::BEFORE)
-                .saturating_add(col)
-                .min(area.right())
-        };
-        for x in cell(start)..cell(end) {
-            buf[(x, y)].set_style(style);
-        }
-    }
 }
 
 /// Returns what open cards lack of the output of commands that still run.

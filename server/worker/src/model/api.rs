@@ -28,10 +28,9 @@ impl Api {
     /// Returns whether a model of this name is known to take images. Of compatible servers only names tell.
     pub(crate) fn sees(self, model: &str) -> bool {
         let name = model.to_ascii_lowercase();
-        let has = |part: &&str| name.contains(part);
         match self {
             Self::Messages | Self::Responses => true,
-            Self::Chat => SEEING.iter().any(|part| has(part)),
+            Self::Chat => SEEING.iter().any(|part| name.contains(part)),
         }
     }
 }

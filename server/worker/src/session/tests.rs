@@ -3,6 +3,7 @@
 mod client;
 mod conversations;
 mod crash;
+mod power;
 mod real;
 mod script;
 

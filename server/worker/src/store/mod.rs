@@ -1,5 +1,11 @@
 //! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
 
+#[cfg(test)]
+#[expect(
+    unsafe_code,
+    reason = "SQLite takes a disk only as a table of C functions"
+)]
+pub(crate) mod disk;
 mod history;
 mod lock;
 mod read;
@@ -99,6 +105,9 @@ pub(crate) struct Store {
     thread: Option<thread::JoinHandle<()>>,
     #[cfg(test)]
     pub(crate) crash: Option<CrashPoint>,
+    /// The disk that it is on, where that is none of the machine's.
+    #[cfg(test)]
+    disk: Option<std::sync::Arc<disk::Disk>>,
 }
 
 /// Where a test ends the process.
@@ -128,7 +137,22 @@ impl Store {
             false => schema::look(&file)?,
         }
         let lock = Lock::take(folder, patience)?;
-        let mut connection = schema::open(&file, is_new)?;
+        let connection = schema::open(&file, is_new)?;
+        Self::over(connection, Some(lock))
+    }
+
+    /// Opens or makes the store on a simulated disk.
+    #[cfg(test)]
+    pub(crate) fn on(disk: &std::sync::Arc<disk::Disk>, name: &str) -> Result<Self, StoreError> {
+        let path = std::path::PathBuf::from(format!("/{name}/session.db"));
+        let connection = schema::open_on(&path, true, disk::NAME)?;
+        let mut store = Self::over(connection, None)?;
+        store.disk = Some(std::sync::Arc::clone(disk));
+        Ok(store)
+    }
+
+    /// Runs the store's thread; the lock goes with it.
+    fn over(mut connection: Connection, lock: Option<Lock>) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = thread::Builder::new()
             .name("store".to_owned())
@@ -144,6 +168,8 @@ impl Store {
             thread: Some(thread),
             #[cfg(test)]
             crash: None,
+            #[cfg(test)]
+            disk: None,
         })
     }
 
@@ -156,8 +182,14 @@ impl Store {
         if self.crash == Some(CrashPoint::Before(0)) {
             return Err(StoreError::Crash);
         }
-        self.run(move |connection| write::commit(connection, &records))
-            .await?;
+        let done = self
+            .run(move |connection| write::commit(connection, &records))
+            .await;
+        #[cfg(test)]
+        if self.disk.as_ref().is_some_and(|disk| disk.is_off()) {
+            return Err(StoreError::Crash);
+        }
+        done?;
         #[cfg(test)]
         match &mut self.crash {
             Some(CrashPoint::After(0)) => return Err(StoreError::Crash),

@@ -62,11 +62,31 @@ pub(super) fn look(path: &Path) -> Result<(), StoreError> {
 pub(super) fn open(path: &Path, is_new: bool) -> Result<Connection, StoreError> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, is_new);
-    if is_new && path != Path::new(":memory:") {
+    if is_new {
         // Made here, so that no moment passes in which others may read it; its log gets the same rights.
         private_file(path)?;
     }
-    let mut connection = Connection::open_with_flags(path, flags)?;
+    settle(Connection::open_with_flags(path, flags)?, path, is_new)
+}
+
+/// Opens or makes the file on another disk than the machine's.
+#[cfg(test)]
+pub(super) fn open_on(
+    path: &Path,
+    is_new: bool,
+    disk: &std::ffi::CStr,
+) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_CREATE;
+    settle(
+        Connection::open_with_flags_and_vfs(path, flags, disk)?,
+        path,
+        is_new,
+    )
+}
+
+fn settle(mut connection: Connection, path: &Path, is_new: bool) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -95,7 +115,8 @@ fn migrate(connection: &mut Connection, path: &Path, is_new: bool) -> Result<(),
         return Err(StoreError::Damaged("it holds nothing".to_owned()));
     }
     let steps = STEPS.get(done..).ok_or(StoreError::Newer(version))?;
-    if version > 0 && !steps.is_empty() {
+    // One that was never open has nothing to lose: its making was interrupted half-way.
+    if version > 0 && !is_new && !steps.is_empty() {
         keep_copy(connection, path, version)?;
     }
     for (n, step) in (done..).zip(steps) {

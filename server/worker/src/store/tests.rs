@@ -252,3 +252,34 @@ async fn a_damaged_page_is_told_as_damage() {
         Err(StoreError::Damaged(_))
     ));
 }
+
+#[tokio::test]
+async fn a_store_of_the_first_version_is_brought_up_to_date_and_a_copy_is_kept() {
+    let dir = folder();
+    std::fs::write(dir.path().join("session.db"), include_bytes!("old/v1.db")).expect("writes");
+    for _ in 0..2 {
+        let store = Store::open(dir.path(), Duration::ZERO, false).expect("opens");
+        let loaded = store.load(root()).await.expect("loads").expect("is there");
+        assert_eq!(loaded.row.title.as_deref(), Some("old"));
+        assert_eq!(loaded.active.len(), 1);
+        assert_eq!(loaded.queue[0].text, "waits");
+    }
+    let copy = rusqlite::Connection::open(dir.path().join("session.db.v1")).expect("a copy");
+    let version: i64 = copy
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .expect("reads");
+    assert_eq!(version, 1);
+    assert!(!dir.path().join("session.db.part").exists());
+}
+
+#[tokio::test]
+async fn nobody_else_reads_the_files_of_a_store() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = folder();
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
+    store.commit(vec![entry(1, "a")]).await.expect("commits");
+    for name in ["session.db", "session.db-wal"] {
+        let meta = std::fs::metadata(dir.path().join(name)).expect(name);
+        assert_eq!(meta.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}

@@ -135,3 +135,42 @@ pub(super) fn not_done(shown: &str, error: &EnvError) -> Failure {
     };
     failed(summary, format!("`{shown}`: {}.", error.message))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_folder_is_closed_but_for_what_belongs_to_the_session() {
+        let home = tempfile::tempdir().expect("folder");
+        let at = |path: &str| home.path().join(path);
+        for path in [
+            "work",
+            "data/s1/blobs",
+            "data/s1/runs",
+            "data/s2/runs",
+            "other",
+        ] {
+            fs::create_dir_all(at(path)).expect("folder");
+        }
+        std::os::unix::fs::symlink(at("data/s2"), at("work/link")).expect("link");
+        let place = Place::in_session(&at("work"), &at("data"), &at("data/s1"));
+        for (path, expected) in [
+            ("a.rs", Reach::Inside),
+            ("new/deep.rs", Reach::Inside),
+            ("../other/x", Reach::Outside),
+            ("/etc/passwd", Reach::Outside),
+            ("../data/models.toml", Reach::Closed),
+            ("../data/s2/runs/c1-1", Reach::Closed),
+            ("link/runs/c1-1", Reach::Closed),
+            ("../data/s1/session.db", Reach::Closed),
+            ("../data/s1/blobs/a1", Reach::Own),
+            ("../data/s1/runs/c1-1", Reach::Own),
+        ] {
+            assert_eq!(reach(&place, path), expected, "{path}");
+        }
+        let left_out = leaving_out(Some(&at("data")), home.path());
+        assert_eq!(left_out.as_deref(), Some("!/data"));
+        assert_eq!(leaving_out(Some(&at("data")), &at("work")), None);
+    }
+}

@@ -94,7 +94,7 @@ impl Client {
         Self::with(store, folder, script)
     }
 
-    fn with(store: Store, folder: &Path, script: &Arc<Script>) -> Self {
+    pub(super) fn with(store: Store, folder: &Path, script: &Arc<Script>) -> Self {
         let (ours, theirs) = pair();
         let open = opening(folder, folder, None);
         let hands = Hands::Scripted(Arc::clone(script));

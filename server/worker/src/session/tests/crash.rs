@@ -26,7 +26,7 @@ const ENDED: &[usize] = &[0, 0, 2, 3, 4, 5];
 
 /// A person who goes on through crashes.
 #[derive(Default)]
-struct Person {
+pub(super) struct Person {
     acknowledged: HashMap<String, Value>,
     /// Questions they saw, by call.
     asked: HashMap<String, QuestionId>,
@@ -34,7 +34,7 @@ struct Person {
 
 impl Person {
     /// Uses the worker until everything is done; `false`: it ended before.
-    async fn uses(&mut self, client: &mut Client) -> bool {
+    pub(super) async fn uses(&mut self, client: &mut Client) -> bool {
         if !client.watches().await {
             return false;
         }
@@ -115,7 +115,7 @@ async fn live(folder: &Path, script: &Arc<Script>, crashes: &[CrashPoint]) -> us
     panic!("it ends without a crash: {crashes:?}");
 }
 
-async fn check(client: &mut Client, person: &Person, script: &Script) {
+pub(super) async fn check(client: &mut Client, person: &Person, script: &Script) {
     for (request, text) in INPUTS {
         let again = client.call(call(request, text)).await.expect("known");
         assert_eq!(
