@@ -43,8 +43,7 @@ struct Report {
 /// # Errors
 /// Where the folders cannot be found or nothing can be printed.
 pub fn run(json: bool) -> Result<u8, Failure> {
-    let folders =
-        Folders::from_env(var).map_err(|error| Failure::new(error.to_string(), "set `HOME`"))?;
+    let folders = Folders::of_visitor()?;
     let mut findings = vec![terminal(), color(), clipboard_way()];
     let sandbox = standing(&folders)?;
     findings.extend(walls(&sandbox));
@@ -123,6 +122,7 @@ fn clipboard_way() -> Finding {
         .map(|way| match way {
             clipboard::Way::Desktop => "the desktop",
             clipboard::Way::Tmux => "tmux",
+            clipboard::Way::Screen => "through GNU screen",
             clipboard::Way::Terminal => "the terminal (it never says whether it took the text)",
         })
         .collect();

@@ -22,7 +22,7 @@ use crate::{
     errand::{self, Errands},
     failure::Failure,
     folders::Folders,
-    link::{self, Connection, LinkEvent},
+    link::{self, Connection, Incoming, Route},
     sandbox,
     signals::{ProcessSignal, Signals},
     slumber::Slumber,
@@ -33,6 +33,8 @@ use crate::{
         event::TerminalEvent,
         input::{self, Reader},
     },
+    tunnel::Tunnel,
+    wake::Wake,
 };
 
 /// How soon a UI without room is looked at again.
@@ -52,6 +54,8 @@ pub struct Means {
     pub door: Door,
     /// TLS for its server.
     pub tls: Tls,
+    /// The ssh program that carries the connection, where one does.
+    pub tunnel: Option<Arc<Tunnel>>,
 }
 
 /// What an errand brought back.
@@ -75,6 +79,8 @@ struct Driver {
     here: Surroundings,
     reader: Reader,
     away: bool,
+    /// We run in the background of a shell.
+    behind: bool,
     /// A stop of our own was ended; the signal that ended it is still to come and means nothing more.
     stopped: bool,
     stage: Stage,
@@ -87,15 +93,16 @@ struct Driver {
 
 /// Where the parts report to.
 struct Senders {
-    link: mpsc::Sender<LinkEvent>,
+    link: mpsc::Sender<Incoming>,
     done: mpsc::Sender<Done>,
 }
 
 struct Receivers {
     terminal: mpsc::Receiver<TerminalEvent>,
-    link: mpsc::Receiver<LinkEvent>,
+    link: mpsc::Receiver<Incoming>,
     done: mpsc::Receiver<Done>,
     signals: Signals,
+    wake: Wake,
 }
 
 /// What comes next.
@@ -103,6 +110,8 @@ enum Next {
     Input(Input),
     Done(Done),
     Signal(ProcessSignal),
+    /// The computer may have been asleep.
+    Woke,
     Again,
 }
 
@@ -126,7 +135,7 @@ pub async fn run(
     terminal::leave();
     match ended {
         (0, Some(farewell)) => {
-            crate::say(&farewell.message);
+            crate::say(&farewell.message)?;
             Ok(0)
         }
         (status, Some(farewell)) => Err(Failure {
@@ -158,6 +167,7 @@ impl Driver {
             here: Surroundings::from_env(var),
             reader,
             away: false,
+            behind: false,
             stopped: false,
             stage: Stage::default(),
             connection: None,
@@ -174,6 +184,7 @@ impl Driver {
             link,
             done,
             signals,
+            wake: Wake::start(),
         };
         Ok((driver, receivers))
     }
@@ -195,7 +206,8 @@ impl Driver {
             event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
             Some(done) = from.done.recv() => Next::Done(done),
             input = self.stage.next() => Next::Input(input),
-            Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
+            Some(incoming) = from.link.recv(), if room => Next::Input(Input::Link(incoming.event)),
+            () = from.wake.next() => Next::Woke,
             () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
         }
@@ -206,7 +218,18 @@ impl Driver {
             Next::Input(input) => self.handle(input).await,
             Next::Done(done) => self.done(done).await,
             Next::Signal(signal) => self.signal(signal).await,
+            Next::Woke => self.woke().await,
             Next::Again => ControlFlow::Continue(()),
+        }
+    }
+
+    async fn woke(&mut self) -> Flow {
+        match self.slumber.passed() {
+            true => {
+                let effects = self.app.handle(Input::Slept, Instant::now());
+                self.perform_all(effects).await
+            }
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -251,18 +274,18 @@ impl Driver {
         match signal {
             ProcessSignal::End(status) => self.handle(Input::Terminate(status)).await,
             // The keys belong to the editor, and so do the signals they make.
-            ProcessSignal::Interrupt if self.away => ControlFlow::Continue(()),
+            ProcessSignal::Interrupt if self.away && !self.behind => ControlFlow::Continue(()),
             ProcessSignal::Interrupt => self.handle(Input::Terminate(130)).await,
             ProcessSignal::Size if self.away => ControlFlow::Continue(()),
             ProcessSignal::Size => self.handle(Input::Resized(terminal::size())).await,
             ProcessSignal::Stop => self.suspend().await,
+            ProcessSignal::Continued if self.behind => self.take_back().await,
             ProcessSignal::Continued if self.away || std::mem::take(&mut self.stopped) => {
                 ControlFlow::Continue(())
             }
             ProcessSignal::Continued => {
                 terminal::leave();
-                self.come_back();
-                self.handle(Input::Back(terminal::size())).await
+                self.take_back().await
             }
         }
     }
@@ -289,6 +312,7 @@ impl Driver {
                 Effect::DropNext => self.stage.drop_behind(),
                 Effect::StopUi => self.stage.drop_front(),
                 Effect::Connect(epoch) => self.connect(epoch),
+                Effect::Probe => self.probe(),
                 Effect::Disconnect => self.connection = None,
                 Effect::SendLink(frame) => self.send_link(frame),
                 Effect::Prepare(running) => self.prepare(running),
@@ -299,11 +323,9 @@ impl Driver {
                 Effect::Open(asked, url) => self.open(asked, url),
                 Effect::Edit(asked, text) => self.edit(asked, text),
                 Effect::Suspend => {
-                    self.suspend_all()?;
-                    waiting.extend(
-                        self.app
-                            .handle(Input::Back(terminal::size()), Instant::now()),
-                    );
+                    if let Some(input) = self.suspend_all() {
+                        waiting.extend(self.app.handle(input, Instant::now()));
+                    }
                 }
                 Effect::Title(text) => self.title(&text)?,
                 Effect::Quit(status, farewell) => return ControlFlow::Break((status, farewell)),
@@ -320,7 +342,7 @@ impl Driver {
         self.buffer.resize(Rect::new(0, 0, size.cols, size.rows));
         let cursor = self.app.view(&mut self.buffer);
         let own = size.rows.saturating_sub(1);
-        let bytes = self.painter.frame(&self.buffer, cursor, own);
+        let bytes = self.painter.frame(&mut self.buffer, cursor, own);
         write(&bytes)?;
         self.app.shown(Instant::now());
         ControlFlow::Continue(())
@@ -392,13 +414,20 @@ impl Driver {
     }
 
     fn connect(&mut self, epoch: u64) {
-        self.connection = Some(Connection::start(
-            epoch,
-            self.means.door.clone(),
-            self.means.tls.clone(),
-            Arc::new(self.means.record.clone()),
-            self.to_loop.link.clone(),
-        ));
+        let route = Route {
+            door: self.means.door.clone(),
+            tls: self.means.tls.clone(),
+            record: Arc::new(self.means.record.clone()),
+            tunnel: self.means.tunnel.clone(),
+        };
+        let events = self.to_loop.link.clone();
+        self.connection = Some(Connection::start(epoch, route, events));
+    }
+
+    fn probe(&self) {
+        if let Some(connection) = &self.connection {
+            connection.probe();
+        }
     }
 
     fn send_link(&mut self, frame: Vec<u8>) {
@@ -453,6 +482,7 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Feedback,
         Alarm::Reconnect,
         Alarm::Snapshot,
+        Alarm::Countdown,
         Alarm::Rest,
         Alarm::Sure,
         Alarm::Grant,

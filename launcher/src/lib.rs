@@ -5,7 +5,9 @@
 pub mod argv;
 pub mod cli;
 pub mod doctor;
+pub mod invitation;
 pub mod launch;
+pub mod name;
 pub mod privacy;
 pub mod prompt;
 pub mod servers;
@@ -24,11 +26,13 @@ pub mod errand;
 pub mod signals;
 pub mod slumber;
 pub mod stage;
+pub mod wake;
 
 // The server.
 pub mod credential;
 pub mod door;
 pub mod link;
+pub mod tunnel;
 
 // The UI.
 pub mod bundle;
@@ -53,9 +57,22 @@ pub mod failure;
 
 use std::io::Write;
 
-/// Says one thing on standard output. Nobody to hear it is no error.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+/// Says one thing on standard output, as the result that was asked for.
+///
+/// # Errors
+/// Where nothing can be written there.
+pub(crate) fn say(text: &str) -> Result<(), failure::Failure> {
+    writeln!(std::io::stdout(), "{text}").map_err(unheard)
+}
+
+/// Returns what a command says whose output goes nowhere.
+pub(crate) fn unheard(error: std::io::Error) -> failure::Failure {
+    failure::Failure::new(format!("the output could not be written: {error}"), "")
+}
+
+/// Says something beside the matter on standard error.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Warns on standard error.

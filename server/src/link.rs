@@ -27,6 +27,8 @@ use crate::{
     switchboard::Input,
 };
 
+/// Links at once.
+const LINKS: usize = 1_024;
 /// How often a peer is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// How long a peer may be silent: two pings and some.
@@ -51,6 +53,13 @@ pub async fn upgrade(
                 "use the `porthole` launcher",
             )
         })?;
+    if server.links() >= LINKS {
+        tracing::warn!("too many links at once");
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        return Err(
+            Failed::new(status, "too many are connected", "try again later").retry_after(5),
+        );
+    }
     Ok(upgrade
         .max_message_size(CLIENT_FRAME_BYTES)
         .max_frame_size(CLIENT_FRAME_BYTES)
@@ -73,6 +82,7 @@ async fn carry(server: Arc<Server>, caller: Caller, from: String, socket: WebSoc
         () = read(&server, connection, stream) => {}
         () = write(&server, connection, &outlet, sink, pass.expires_ms()) => {}
         () = cut_off => {}
+        () = outlet.until_overfull() => tracing::debug!("a link that is not read was ended"),
     }
     server.disconnect(connection);
     server.seen(&pass, &from);

@@ -221,7 +221,11 @@ async fn link(
             }
         }
     };
-    let ended = tokio::select! { ended = read => ended, ended = write => ended };
+    let ended = tokio::select! {
+        ended = read => ended,
+        ended = write => ended,
+        () = outlet.until_overfull() => Ok(()),
+    };
     server.disconnect(connection);
     ended
 }

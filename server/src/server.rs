@@ -135,6 +135,11 @@ impl Server {
         (connection, outlet)
     }
 
+    /// Returns how many links are open.
+    pub fn links(&self) -> usize {
+        locked(&self.outlets).len()
+    }
+
     /// Ends a connection.
     pub fn disconnect(self: &Arc<Self>, connection: ConnectionId) {
         locked(&self.outlets).remove(&connection);
@@ -195,11 +200,6 @@ impl Server {
     /// Returns what tells of each end of someone's access.
     pub(crate) fn access_changes(&self) -> watch::Receiver<()> {
         self.access.subscribe()
-    }
-
-    /// Returns how many links are open: those whose access ended count until their socket is closed.
-    pub fn open_links(&self) -> usize {
-        locked(&self.outlets).len()
     }
 
     /// Returns the ids of devices and guests that are connected.

@@ -43,6 +43,8 @@ pub enum Effect {
     StopUi,
     /// Connect under this epoch, ending an older connection.
     Connect(u64),
+    /// Find out soon whether the connection is still good.
+    Probe,
     /// End the connection.
     Disconnect,
     /// Send this frame to the server.

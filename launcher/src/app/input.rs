@@ -82,6 +82,8 @@ pub enum Alarm {
     Reconnect,
     /// A step of a replacement was waited for long enough.
     Snapshot,
+    /// A second less until the next attempt to connect.
+    Countdown,
     /// The visitor may have come to rest.
     Rest,
     /// The silence after a yes has passed.
@@ -92,5 +94,5 @@ pub enum Alarm {
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 }

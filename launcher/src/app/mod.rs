@@ -278,6 +278,7 @@ impl App {
                 self.dirty = true;
             }
             Alarm::Reconnect => self.connect(),
+            Alarm::Countdown => self.counted(now),
             Alarm::Snapshot => self.replacement_is_late(now),
             Alarm::Rest => self.rest(now),
             Alarm::Sure => self.sure(now),
@@ -329,6 +330,7 @@ impl App {
     fn slept(&mut self) {
         self.refuse_dialog("this computer slept meanwhile");
         self.gesture.drop_it();
+        self.woke();
     }
 
     /// Says something short on the trust line.

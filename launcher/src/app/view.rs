@@ -196,7 +196,7 @@ fn draw_ask(ask: &AskLink, area: Rect, buffer: &mut Buffer) -> Option<Position> 
     let mut lines = vec![
         format!("{}.", ask.reason.trim_end_matches('.')),
         String::new(),
-        "Make a fresh link on the server with `portholed link owner` and paste it here:".to_owned(),
+        ask.from.words().to_owned(),
         String::new(),
         ask.note.trim_end_matches('.').to_owned(),
         prompt.clone(),

@@ -8,6 +8,8 @@ mod seats;
 mod workers;
 
 #[cfg(test)]
+mod pair;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,7 +8,7 @@ use std::{
 use crate::world::{self, World};
 use tokio::process::Command;
 
-async fn run(data: &Path, arguments: &[&str]) -> Output {
+pub(crate) async fn run(data: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_portholed"))
         .args(arguments)
         .arg("--data")
@@ -23,12 +23,12 @@ async fn run(data: &Path, arguments: &[&str]) -> Output {
         .expect("runs")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Returns what a command printed that succeeded.
-async fn ok(data: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn ok(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments).await;
     assert!(
         output.status.success(),
@@ -39,7 +39,7 @@ async fn ok(data: &Path, arguments: &[&str]) -> String {
 }
 
 /// Returns what a command said that failed.
-async fn fails(data: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn fails(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments).await;
     assert_eq!(
         output.status.code(),
@@ -404,6 +404,7 @@ async fn every_command_shows_an_example() {
         &["logs"],
         &["env"],
         &["debug", "model-stream"],
+        &["debug", "redact"],
     ] {
         let arguments = [command, &["--help"]].concat();
         let output = Command::new(env!("CARGO_BIN_EXE_portholed"))

@@ -4,9 +4,13 @@ mod attacks;
 mod commands;
 mod door;
 mod fake_worker;
+mod harm;
 mod life;
 mod link;
+mod process;
+mod real;
 mod share;
+mod tls;
 mod transfer;
 mod world;
 

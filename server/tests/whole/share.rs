@@ -15,14 +15,7 @@ use crate::world::{Client, FULL, VIEW, Wishes, World, conversation, submit};
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 async fn who(world: &World, cookie: &str) -> Who {
-    let mut client = world.link_raw(cookie).await;
-    let hello = client
-        .until("hello", |f| matches!(f, ServerFrame::Hello { .. }))
-        .await;
-    match hello {
-        ServerFrame::Hello { who, .. } => who,
-        _ => unreachable!("only this"),
-    }
+    world.link(cookie).await.who.expect("the server says")
 }
 
 fn history(session: &SessionId) -> Call {
@@ -208,7 +201,7 @@ async fn a_revoked_link_throws_every_viewer_out_in_the_middle_of_a_stream() {
     owner.call::<replies::Done>(revoke).await.expect("revoked");
     let begun = Instant::now();
     let others = 2;
-    crate::world::eventually("all are closed", || world.server.open_links() == others).await;
+    crate::world::eventually("all are closed", || world.server.links() == others).await;
     assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     for viewer in viewers {
         let word = viewer.await.expect("it read");

@@ -22,7 +22,7 @@ use portholed::{
 };
 use serde::de::DeserializeOwned;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
     task::JoinHandle,
 };
@@ -75,8 +75,6 @@ pub(crate) const FULL: Wishes = Wishes {
     mode: GuestMode::Full,
     ..VIEW
 };
-
-pub(crate) type Socket = WebSocketStream<TcpStream>;
 
 impl World {
     pub(crate) async fn new() -> Self {
@@ -133,10 +131,7 @@ impl World {
 
     /// Redeems a link; returns the cookie header's line.
     pub(crate) async fn sign_in(&self) -> String {
-        let body = format!(r#"{{"token":"{}","name":"test"}}"#, self.token());
-        let answer = self.post("/door/redeem", "", &body).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.cookie()
+        redeem(self.address, &self.token()).await
     }
 
     /// Makes a share link as the owner's commands do, which no limit on redeeming hinders.
@@ -170,31 +165,7 @@ impl World {
     }
 
     pub(crate) async fn link(&self, cookie: &str) -> Client {
-        let mut client = self.link_raw(cookie).await;
-        let hello = client
-            .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
-            .await;
-        assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
-        client
-    }
-
-    /// Opens a link without reading from it.
-    pub(crate) async fn link_raw(&self, cookie: &str) -> Client {
-        let stream = TcpStream::connect(self.address).await.expect("connects");
-        let cookie = cookie.trim().trim_start_matches("cookie: ");
-        let request = tokio_tungstenite::tungstenite::http::Request::builder()
-            .uri(format!("ws://{}/link", self.address))
-            .header("host", self.address.to_string())
-            .header("origin", format!("http://{}", self.address))
-            .header("cookie", cookie)
-            .header("connection", "upgrade")
-            .header("upgrade", "websocket")
-            .header("sec-websocket-version", "13")
-            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
-            .body(())
-            .expect("a request");
-        let (socket, _) = client_async(request, stream).await.expect("upgrades");
-        Client { socket, next: 1 }
+        link(self.address, cookie).await
     }
 
     pub(crate) async fn owner(&self) -> Client {
@@ -205,6 +176,60 @@ impl World {
     pub(crate) fn data(&self) -> PathBuf {
         self.home.path().join("data")
     }
+}
+
+/// Redeems a link; returns the cookie header's line.
+pub(crate) async fn redeem(address: SocketAddr, token: &str) -> String {
+    let body = format!(r#"{{"token":"{token}","name":"test"}}"#);
+    let text = format!(
+        "POST /door/redeem HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = http(address, &text).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.cookie()
+}
+
+pub(crate) async fn link(address: SocketAddr, cookie: &str) -> Client {
+    let stream = TcpStream::connect(address).await.expect("connects");
+    link_over(stream, &format!("http://{address}"), cookie).await
+}
+
+/// Opens a link over a stream that is there, to the server that the client knows under this origin.
+pub(crate) async fn link_over<S>(stream: S, origin: &str, cookie: &str) -> Client<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (_, host) = origin.split_once("://").expect("an origin");
+    let cookie = cookie.trim().trim_start_matches("cookie: ");
+    let request = tokio_tungstenite::tungstenite::http::Request::builder()
+        .uri(format!("ws://{host}/link"))
+        .header("host", host)
+        .header("origin", origin)
+        .header("cookie", cookie)
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .body(())
+        .expect("a request");
+    let (socket, _) = client_async(request, stream).await.expect("upgrades");
+    let mut client = Client {
+        socket,
+        next: 1,
+        who: None,
+    };
+    let hello = client
+        .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
+        .await;
+    let ServerFrame::Hello {
+        protocol: 1, who, ..
+    } = hello
+    else {
+        panic!("another protocol")
+    };
+    client.who = Some(who);
+    client
 }
 
 pub(crate) async fn http(address: SocketAddr, text: &str) -> Answer {
@@ -255,12 +280,14 @@ pub(crate) fn bundle(folder: &Path, wasm: &[u8]) {
 }
 
 /// A client of the link.
-pub(crate) struct Client {
-    pub(crate) socket: Socket,
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) socket: WebSocketStream<S>,
     next: u64,
+    /// Who the server says one is.
+    pub(crate) who: Option<porthole_protocol::Who>,
 }
 
-impl Client {
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     pub(crate) async fn send(&mut self, frame: &ClientFrame) {
         let text = encode(frame, limits::CLIENT_FRAME_BYTES).expect("encodes");
         self.socket.send(Message::text(text)).await.expect("sends");
