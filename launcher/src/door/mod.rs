@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use porthole_door::{
     ANSWER_BYTES, Admitted, Link, LinkKind, Look, Manifest, Offer, PATH_ADMITTED, PATH_BUNDLE,
-    PATH_LOOK, PATH_MANIFEST, PATH_PROVE, PATH_REDEEM, PATH_SIGN_OUT, Proof, Redeem, Redeemed,
-    Redeemer, SignOut,
+    PATH_LOOK, PATH_MANIFEST, PATH_PROVE, PATH_REDEEM, PATH_SIGN_OUT, PATH_SIGN_OUT_ALL, Proof,
+    Redeem, Redeemed, Redeemer, SignOut,
 };
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
@@ -213,11 +213,11 @@ impl Proved<'_> {
     /// # Errors
     /// Where the server did not do it.
     pub async fn sign_out(&self, record: &Record, which: SignOut) -> Result<(), DoorError> {
-        let request = self.with_cookie(Method::POST, PATH_SIGN_OUT, record);
-        let request = match which.all_devices {
-            true => post_json(request, &which),
-            false => request,
+        let path = match which.all_devices {
+            true => PATH_SIGN_OUT_ALL,
+            false => PATH_SIGN_OUT,
         };
+        let request = self.with_cookie(Method::POST, path, record);
         accepted(self.0.send(request).await?).await.map(|_| ())
     }
 

@@ -33,8 +33,10 @@ pub const PATH_ADMITTED: &str = "/door/admitted";
 pub const PATH_MANIFEST: &str = "/door/ui/manifest";
 /// `GET`: prefix of the bundle; the hash from the manifest follows.
 pub const PATH_BUNDLE: &str = "/door/ui/bundle/";
-/// `POST`: the cookie's device signs out; with [`SignOut`] as the body every device may.
+/// `POST`: the cookie's device signs out.
 pub const PATH_SIGN_OUT: &str = "/door/sign-out";
+/// `POST`: every device of the owner signs out, the one that asks too. A server that cannot do it answers 404.
+pub const PATH_SIGN_OUT_ALL: &str = "/door/sign-out-all";
 /// `GET`, upgraded: the link. Text frames are the UI's, binary frames are [`LinkControl`].
 pub const PATH_LINK: &str = "/link";
 /// `GET`: readiness, without credentials: `{"ok":true}`.

@@ -61,7 +61,7 @@ pub struct Offer {
     pub once: bool,
 }
 
-/// Which devices sign out. Without a body it is the one that asks.
+/// Which devices sign out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignOut {
     /// Every device of the owner, this one too.

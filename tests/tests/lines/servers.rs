@@ -122,29 +122,3 @@ fn whoever_squats_on_the_port_gets_no_cookie() {
     }
     assert!(requests > 0, "the squatter was asked who it is");
 }
-
-#[test]
-fn signing_out_every_device_ends_the_others_too() {
-    let world = World::new().expect("a world");
-    let _server = world.serve().expect("a server");
-    let link = world.owner_link().expect("a link");
-    let other = world
-        .launch(&[], Some(&link), COLS, ROWS)
-        .expect("launches");
-    other.wait_for("No sessions yet");
-    let second = World::new().expect("a second computer");
-    let link = world.owner_link().expect("a link");
-    let here = second
-        .launch(&[], Some(&link), COLS, ROWS)
-        .expect("launches");
-    here.wait_for("No sessions yet");
-    leave(here);
-    let output = second
-        .command("porthole")
-        .args(["sign-out", "--all-devices", "--yes"])
-        .output()
-        .expect("runs");
-    assert!(output.status.success(), "{output:?}");
-    other.wait_for("Make a fresh link");
-    assert_eq!(known(&second), Vec::<Value>::new());
-}
