@@ -3,20 +3,17 @@
 use std::{
     io::{Read, Write},
     net::TcpListener,
-    process::Output,
 };
 
 use porthole_tests::World;
 
-/// Opens a made-up link of `origin` and returns what was said.
-fn open(world: &World, origin: &str, variables: &[(&str, &str)]) -> Output {
+/// Opens a made-up link of `origin`; returns what was said and the exit code.
+fn open(world: &World, origin: &str, variables: &[(&str, &str)]) -> (String, u32) {
     let link = format!("{origin}/#owner=pho_{0}&key={0}", "a".repeat(43));
-    world
-        .command("porthole")
-        .env("PORTHOLE_LINK", link)
-        .envs(variables.iter().copied())
-        .output()
-        .expect("runs")
+    let launched = world.launch_with(&[], Some(&link), 200, 30, variables);
+    let mut terminal = launched.expect("the launcher");
+    let code = terminal.wait_exit();
+    (terminal.text(), code)
 }
 
 /// A server that answers everything in one way; returns its origin.
@@ -61,9 +58,8 @@ fn each_cause_has_its_sentence_and_a_hint() {
         ),
         (answering("429 Too Many Requests"), "asks to wait"),
     ] {
-        let output = open(&world, &origin, &[]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{origin}: {said}");
+        let (said, code) = open(&world, &origin, &[]);
+        assert_eq!(code, 1, "{origin}: {said}");
         assert!(
             said.contains(expected) && said.contains("hint: "),
             "{origin}: {said}"
@@ -77,8 +73,7 @@ fn variables_that_name_proxies_are_ignored() {
     let world = World::new().expect("a world");
     let proxy = answering("418 I am the proxy");
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY"] {
-        let output = open(&world, "http://127.0.0.1:1", &[(name, proxy.as_str())]);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let (said, _) = open(&world, "http://127.0.0.1:1", &[(name, proxy.as_str())]);
         assert!(
             said.contains("nothing answers at this address"),
             "{name}: {said}"

@@ -105,14 +105,14 @@ fn certificates_that_are_not_good_are_told_apart() {
         let unknown = make(&other, &names, until);
         let server = serve(&world, &files);
         let authority = if is_known { &files } else { &unknown };
-        let output = world
-            .command("porthole")
-            .env("PORTHOLE_LINK", link(&world, &server))
-            .env("SSL_CERT_FILE", &authority.authority)
-            .output()
-            .expect("runs");
-        let said = String::from_utf8_lossy(&output.stderr);
+        let authority = authority.authority.display().to_string();
+        let trusted = [("SSL_CERT_FILE", authority.as_str())];
+        let link = link(&world, &server);
+        let mut terminal = world
+            .launch_with(&[], Some(&link), 200, ROWS, &trusted)
+            .expect("launches");
+        assert_eq!(terminal.wait_exit(), 1);
+        let said = terminal.text();
         assert!(said.contains(expected) && said.contains("hint: "), "{said}");
-        assert_eq!(output.status.code(), Some(1));
     }
 }
