@@ -219,6 +219,11 @@ fn echo(request: &Value) -> Step {
         Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect(),
         _ => String::new(),
     };
+    // Before what someone typed stands the line that says who speaks.
+    let typed = text
+        .strip_prefix("<speaker ")
+        .and_then(|rest| rest.split_once("/>\n"));
+    let text = typed.map_or(text.as_str(), |(_, typed)| typed);
     Step::text(&format!("You said: {text}"))
 }
 

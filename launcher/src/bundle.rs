@@ -19,6 +19,8 @@ const FUNCTIONS: u32 = 20_000;
 const SEGMENTS: u32 = 1_000;
 /// Most types, exports and globals, each.
 const ENTRIES: u32 = 10_000;
+/// Most tables. A stock Rust build has one; a few more harm nobody, each being bounded.
+pub(crate) const TABLES: u32 = 4;
 /// Most locals of one function.
 const LOCALS: u64 = 2_000;
 /// Most locals of all functions together.
@@ -129,15 +131,15 @@ pub(crate) struct Surface {
 /// # Errors
 /// The first thing that is wrong.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<Surface, UiFault> {
-    if bytes.len() > MODULE_BYTES {
-        return Err(UiFault::TooLarge);
-    }
+    let (surface, checked) = survey(bytes);
+    checked.map(|()| surface)
+}
+
+/// Returns what was read of a module until something was wrong, and what that was.
+pub(crate) fn survey(bytes: &[u8]) -> (Surface, Result<(), UiFault>) {
     let mut surface = Surface::default();
-    for payload in Parser::new(0).parse_all(bytes) {
-        surface.read(payload.map_err(malformed)?)?;
-    }
-    surface.check_exports()?;
-    Ok(surface)
+    let checked = surface.check(bytes);
+    (surface, checked)
 }
 
 fn malformed(_: BinaryReaderError) -> UiFault {
@@ -152,6 +154,16 @@ fn at_most(count: u32, limit: u32) -> Result<(), UiFault> {
 }
 
 impl Surface {
+    fn check(&mut self, bytes: &[u8]) -> Result<(), UiFault> {
+        if bytes.len() > MODULE_BYTES {
+            return Err(UiFault::TooLarge);
+        }
+        for payload in Parser::new(0).parse_all(bytes) {
+            self.read(payload.map_err(malformed)?)?;
+        }
+        self.check_exports()
+    }
+
     fn read(&mut self, payload: Payload<'_>) -> Result<(), UiFault> {
         match payload {
             Payload::Version { encoding, .. } => match encoding {
@@ -174,7 +186,9 @@ impl Surface {
                 Ok(())
             }
             Payload::TableSection(section) => {
-                at_most(section.count(), ENTRIES)?;
+                if section.count() > TABLES {
+                    return Err(UiFault::OutOfMemory);
+                }
                 for table in section {
                     let initial = table.map_err(malformed)?.ty.initial;
                     if usize::try_from(initial).map_or(true, |count| count > TABLE_ELEMENTS) {
@@ -209,6 +223,8 @@ impl Surface {
         let post = FuncType::new([ValType::I32, ValType::I32], []);
         for import in section.into_imports() {
             let import = import.map_err(malformed)?;
+            let name = format!("{}.{}", import.module, import.name);
+            self.imports.push(crate::escape::visible_cut(&name, 80));
             let offered = match import.ty {
                 TypeRef::Func(index)
                     if (import.module, import.name) == (IMPORT_MODULE, IMPORT_POST) =>
@@ -221,7 +237,6 @@ impl Surface {
             if !offered {
                 return Err(UiFault::unoffered(import.module, import.name));
             }
-            self.imports.push(format!("{IMPORT_MODULE}.{IMPORT_POST}"));
         }
         Ok(())
     }

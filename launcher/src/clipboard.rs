@@ -20,6 +20,8 @@ use crate::{
 
 /// Largest text that goes through the terminal, in bytes: its base64 stays under 100,000 characters, which terminals take.
 pub const TERMINAL_BYTES: usize = 74_994;
+/// Bytes that GNU screen takes in one of its strings.
+const SCREEN_BYTES: usize = 240;
 /// How long the desktop may take to accept a text.
 const DESKTOP_WAIT: Duration = Duration::from_secs(2);
 
@@ -30,6 +32,8 @@ pub enum Way {
     Desktop,
     /// tmux's buffer, handed on to the terminal.
     Tmux,
+    /// A sequence for the terminal, handed through GNU screen in pieces.
+    Screen,
     /// A sequence written to the terminal, which never answers.
     Terminal,
 }
@@ -100,7 +104,10 @@ pub fn ways(here: Surroundings) -> Vec<Way> {
     if here.tmux {
         ways.push(Way::Tmux);
     }
-    ways.push(Way::Terminal);
+    ways.push(match here.screen {
+        true => Way::Screen,
+        false => Way::Terminal,
+    });
     ways
 }
 
@@ -110,7 +117,8 @@ pub fn copy(text: &str, ways: &[Way]) -> Copied {
         let done = match way {
             Way::Desktop => by_desktop(text),
             Way::Tmux => by_tmux(text),
-            Way::Terminal => return by_terminal(text),
+            Way::Screen => return by_terminal(text, wrapped, "through screen"),
+            Way::Terminal => return by_terminal(text, plain, "to the terminal"),
         };
         if let Some(outcome) = done {
             return Copied::Ended(outcome);
@@ -159,22 +167,37 @@ fn by_tmux(text: &str) -> Option<Outcome> {
         .ok()?;
     let written = child.stdin.take()?.write_all(text.as_bytes());
     let ended = child.wait().ok()?;
-    (written.is_ok() && ended.success()).then(|| sent(text, "tmux"))
+    (written.is_ok() && ended.success()).then(|| sent(text, "to tmux"))
 }
 
-fn by_terminal(text: &str) -> Copied {
+fn by_terminal(text: &str, sequence: fn(&str) -> String, how: &str) -> Copied {
     if text.len() > TERMINAL_BYTES {
         return Copied::Ended(Outcome::Failed(format!(
-            "{} bytes are too many to copy through the terminal (at most {TERMINAL_BYTES}); nothing was sent",
+            "{} bytes are too many to copy {how} (at most {TERMINAL_BYTES}); nothing was sent",
             text.len()
         )));
     }
-    let sequence = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text));
-    Copied::Write(sequence.into_bytes(), sent(text, "the terminal"))
+    let bytes = sequence(&STANDARD.encode(text)).into_bytes();
+    Copied::Write(bytes, sent(text, how))
 }
 
-fn sent(text: &str, to: &str) -> Outcome {
-    Outcome::Done(format!("sent {} characters to {to}", text.chars().count()))
+fn plain(encoded: &str) -> String {
+    format!("\x1b]52;c;{encoded}\x1b\\")
+}
+
+/// GNU screen hands on what is in its own strings, and keeps no more than a few hundred bytes of each.
+fn wrapped(encoded: &str) -> String {
+    // Everything here is ASCII, and no piece holds the end of a string.
+    let whole = format!("\x1b]52;c;{encoded}\x07");
+    let piece = |at: usize| &whole[at..whole.len().min(at + SCREEN_BYTES)];
+    (0..whole.len())
+        .step_by(SCREEN_BYTES)
+        .map(|at| format!("\x1bP{}\x1b\\", piece(at)))
+        .collect()
+}
+
+fn sent(text: &str, how: &str) -> Outcome {
+    Outcome::Done(format!("sent {} characters {how}", text.chars().count()))
 }
 
 #[cfg(test)]
@@ -183,11 +206,13 @@ mod tests {
 
     #[test]
     fn the_largest_text_is_sent_whole_and_one_byte_more_is_told() {
-        let Copied::Write(bytes, _) = by_terminal(&"x".repeat(TERMINAL_BYTES)) else {
+        let Copied::Write(bytes, _) =
+            by_terminal(&"x".repeat(TERMINAL_BYTES), plain, "to the terminal")
+        else {
             panic!("it fits");
         };
         assert_eq!(bytes.len(), 7 + 99_992 + 2);
-        let over = by_terminal(&"x".repeat(TERMINAL_BYTES + 1));
+        let over = by_terminal(&"x".repeat(TERMINAL_BYTES + 1), plain, "to the terminal");
         let Copied::Ended(Outcome::Failed(why)) = over else {
             panic!("{over:?}");
         };
@@ -196,7 +221,8 @@ mod tests {
 
     #[test]
     fn the_sequence_holds_the_exact_bytes() {
-        let Copied::Write(bytes, outcome) = by_terminal("é\r\n\0") else {
+        let Copied::Write(bytes, outcome) = by_terminal("é\r\n\0", plain, "to the terminal")
+        else {
             panic!("it fits");
         };
         assert_eq!(bytes, b"\x1b]52;c;w6kNCgA=\x1b\\");
@@ -208,12 +234,32 @@ mod tests {
 
     #[test]
     fn over_ssh_the_hosts_own_tools_are_not_used() {
-        let here = |ssh, tmux, display| Surroundings { ssh, tmux, display };
+        let here = |ssh, tmux, display| Surroundings {
+            ssh,
+            tmux,
+            screen: false,
+            display,
+        };
         assert_eq!(ways(here(true, false, true)), [Way::Terminal]);
         assert_eq!(ways(here(true, true, false)), [Way::Tmux, Way::Terminal]);
         assert_eq!(
             ways(here(false, false, true)),
             [Way::Desktop, Way::Terminal]
         );
+    }
+    #[test]
+    fn through_screen_the_pieces_are_short_and_make_the_whole() {
+        let text = "é\n".repeat(9_000);
+        let Copied::Write(bytes, _) = by_terminal(&text, wrapped, "through screen") else {
+            panic!("it fits");
+        };
+        let sent = String::from_utf8(bytes).expect("ASCII");
+        let pieces: Vec<&str> = sent.split_terminator("\x1b\\").collect();
+        assert!(pieces.iter().all(|piece| piece.len() <= 256));
+        let whole: String = pieces
+            .iter()
+            .map(|piece| piece.strip_prefix("\x1bP").expect("begun"))
+            .collect();
+        assert_eq!(whole, format!("\x1b]52;c;{}\x07", STANDARD.encode(&text)));
     }
 }

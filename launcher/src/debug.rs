@@ -5,6 +5,7 @@ use std::{fmt::Write as _, io::Read, path::Path};
 
 use anyhow::Context as _;
 use porthole_bridge::limits::{COLS, FRAME_BYTES, MODULE_BYTES, ROWS};
+use porthole_door::Manifest;
 use ratatui::{
     buffer::{Buffer, CellWidth as _},
     style::{Color, Modifier},
@@ -12,7 +13,8 @@ use ratatui::{
 use serde_json::{Value, json};
 
 use crate::{
-    bundle::{self, sha256_hex},
+    bundle::{self, BundleError, VerifiedBundle, sha256_hex},
+    sandbox::{self, Sandbox, UiFault},
     screen::Screen,
     transfer::{self, NotAName},
 };
@@ -76,7 +78,8 @@ pub fn safe_name(is_header: bool, input: impl Read) -> anyhow::Result<()> {
     })
 }
 
-/// Prints whether a bundle would be accepted, why not, its imports, exports and size.
+/// Prints whether a bundle would be accepted, why not, its imports, exports and size. What only shows when it is compiled
+/// and loaded is found out by doing that, behind the walls.
 ///
 /// # Errors
 /// Where the file cannot be read or the bundle would be refused.
@@ -85,19 +88,51 @@ pub fn bundle(path: &Path) -> anyhow::Result<()> {
     std::fs::File::open(path)
         .and_then(|file| file.take(MODULE_BYTES as u64 + 1).read_to_end(&mut bytes))
         .context("the bundle cannot be read")?;
-    let surface = bundle::inspect(&bytes).context("the bundle would be refused")?;
+    let (surface, checked) = bundle::survey(&bytes);
+    let size = bytes.len();
+    let sha256 = sha256_hex(&bytes);
+    let outcome = checked.and_then(|()| loaded(bytes, &sha256));
+    let verdict = match &outcome {
+        Ok(()) => "accepted",
+        Err(_) => "refused",
+    };
     let list = |names: &[String]| match names {
         [] => "none".to_owned(),
         names => names.join(", "),
     };
     print(&format!(
-        "accepted\nsize       {} bytes\nsha256     {}\nfunctions  {}\nimports    {}\nexports    {}\n",
-        bytes.len(),
-        sha256_hex(&bytes),
+        "{verdict}\nsize       {size} bytes\nsha256     {sha256}\nfunctions  {}\nimports    {}\nexports    {}\n",
         surface.functions,
         list(&surface.imports),
         list(&surface.exports),
-    ))
+    ))?;
+    outcome.context("the bundle would be refused")
+}
+
+/// Compiles and loads a bundle as the launcher would, and forgets it.
+fn loaded(bytes: Vec<u8>, sha256: &str) -> Result<(), UiFault> {
+    let failed = |what: &str| UiFault::SandboxFailed(what.to_owned());
+    let manifest = Manifest {
+        name: String::new(),
+        version: String::new(),
+        abi: porthole_bridge::ABI,
+        sha256: sha256.to_owned(),
+        bytes: bytes.len() as u64,
+    };
+    let bundle = VerifiedBundle::verify(&manifest, bytes).map_err(|error| match error {
+        BundleError::Refused(fault) => fault,
+        BundleError::Size { .. } => UiFault::TooLarge,
+        other => UiFault::SandboxFailed(other.to_string()),
+    })?;
+    let cache = tempfile::tempdir().map_err(|_| failed("no temporary folder"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|_| failed("no runtime"))?;
+    runtime.block_on(async {
+        let artifact = sandbox::compile(bundle, cache.path(), "porthole:debug").await?;
+        Sandbox::spawn(artifact)?.loaded().await.map(drop)
+    })
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -13,10 +13,10 @@ use crate::{
     failure::Failure,
     folders::{self, Folders},
     preferences::Preferences,
+    sandbox::{self, attempts::Wall},
     servers,
     surroundings::{Surroundings, var},
     terminal::colors,
-    walls,
 };
 
 /// One thing that was looked at.
@@ -33,6 +33,8 @@ struct Finding {
 struct Report {
     version: &'static str,
     findings: Vec<Finding>,
+    /// Which walls stand around a UI, and every way out that was tried.
+    sandbox: Option<sandbox::Standing>,
     servers: Vec<servers::Server>,
 }
 
@@ -41,10 +43,10 @@ struct Report {
 /// # Errors
 /// Where the folders cannot be found or nothing can be printed.
 pub fn run(json: bool) -> Result<u8, Failure> {
-    let folders =
-        Folders::from_env(var).map_err(|error| Failure::new(error.to_string(), "set `HOME`"))?;
+    let folders = Folders::of_visitor()?;
     let mut findings = vec![terminal(), color(), clipboard_way()];
-    findings.extend(walls(&folders));
+    let sandbox = standing(&folders)?;
+    findings.extend(walls(&sandbox));
     findings.push(preferences(&folders));
     findings.push(folder("state folder", &folders.state));
     findings.push(folder("cache folder", &folders.cache));
@@ -53,6 +55,7 @@ pub fn run(json: bool) -> Result<u8, Failure> {
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         findings,
+        sandbox: sandbox.ok(),
         servers: known.unwrap_or_default(),
     };
     print(&report, json)?;
@@ -119,6 +122,7 @@ fn clipboard_way() -> Finding {
         .map(|way| match way {
             clipboard::Way::Desktop => "the desktop",
             clipboard::Way::Tmux => "tmux",
+            clipboard::Way::Screen => "through GNU screen",
             clipboard::Way::Terminal => "the terminal (it never says whether it took the text)",
         })
         .collect();
@@ -130,42 +134,97 @@ fn clipboard_way() -> Finding {
     }
 }
 
-fn walls(folders: &Folders) -> Vec<Finding> {
-    let wall = |what, ok, found: &str| Finding {
-        what,
-        ok,
-        found: found.to_owned(),
-        hint: match ok {
-            true => String::new(),
-            false => "this system has no such wall; the wasm sandbox stands without it".to_owned(),
-        },
+/// Runs the smallest UI in a real sandbox, and tries to break out of it.
+fn standing(folders: &Folders) -> Result<Result<sandbox::Standing, sandbox::UiFault>, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(sandbox::check(&folders.cache)))
+}
+
+fn walls(standing: &Result<sandbox::Standing, sandbox::UiFault>) -> Vec<Finding> {
+    let standing = match standing {
+        Ok(standing) => standing,
+        Err(fault) => {
+            return vec![Finding {
+                what: "walls",
+                ok: false,
+                found: fault.to_string(),
+                hint: "is the program on a disk that may run programs, and `/proc` there?"
+                    .to_owned(),
+            }];
+        }
     };
-    let Some(walls) = walls::probe(&folders.cache) else {
-        return vec![Finding {
-            what: "walls",
-            ok: false,
-            found: "a UI's process could not be started".to_owned(),
-            hint: "is the program on a disk that may run programs, and `/proc` there?".to_owned(),
-        }];
-    };
-    vec![
-        wall(
+    let walls = standing.walls;
+    [
+        (
+            Wall::Limits,
             "wall: limits",
             walls.limits,
             "memory, CPU and descriptors of a UI's process",
         ),
-        wall(
+        (
+            Wall::Privileges,
             "wall: privileges",
             walls.privileges,
             "a UI's process can gain none",
         ),
-        wall("wall: files", walls.files, "a UI's process reaches no file"),
-        wall(
+        (
+            Wall::Files,
+            "wall: files",
+            walls.files,
+            "a UI's process reaches no file",
+        ),
+        (
+            Wall::Calls,
             "wall: calls",
             walls.calls,
             "a UI's process reaches no network and no program",
         ),
     ]
+    .into_iter()
+    .map(|(wall, what, stands, means)| found(standing, wall, what, stands, means))
+    .collect()
+}
+
+fn found(
+    standing: &sandbox::Standing,
+    wall: Wall,
+    what: &'static str,
+    stands: bool,
+    means: &str,
+) -> Finding {
+    let tried = standing.tried.iter().filter(|tried| tried.wall == wall);
+    let through: Vec<&str> = tried
+        .clone()
+        .filter(|tried| !tried.held)
+        .map(|tried| tried.what.as_str())
+        .collect();
+    // What an older kernel's part of a wall lets through, the last wall refuses.
+    let last_holds = standing.walls.calls
+        && (standing.tried.iter()).all(|tried| tried.wall != Wall::Calls || tried.held);
+    let names = escape::visible_cut(&through.join(", "), 200);
+    let (found, hint) = match (stands, through.as_slice()) {
+        (true, []) => (format!("{means} ({} ways tried)", tried.count()), ""),
+        (true, _) if wall != Wall::Calls && last_holds => (
+            format!("{means}; only the wall of calls refuses: {names}"),
+            "",
+        ),
+        (true, _) => (
+            format!("it did not hold against: {names}"),
+            "the wasm sandbox stands without it",
+        ),
+        (false, _) => (
+            "there is no such wall on this system".to_owned(),
+            "the wasm sandbox stands without it",
+        ),
+    };
+    Finding {
+        what,
+        ok: hint.is_empty(),
+        found,
+        hint: hint.to_owned(),
+    }
 }
 
 fn preferences(folders: &Folders) -> Finding {

@@ -23,16 +23,19 @@ use crate::{
     errand::{self, Errands},
     failure::Failure,
     folders::Folders,
-    link::{self, Connection, LinkEvent},
-    sandbox::{self, Sandbox, SandboxEvent},
+    link::{self, Connection, Incoming, Route},
+    sandbox,
     signals::{ProcessSignal, Signals},
     slumber::Slumber,
+    stage::{Place, Stage},
     surroundings::{Surroundings, var},
     terminal::{
         self, Keyboard,
         event::TerminalEvent,
         input::{self, Reader},
     },
+    tunnel::Tunnel,
+    wake::Wake,
 };
 
 /// How soon a UI without room is looked at again.
@@ -54,6 +57,8 @@ pub struct Means {
     pub tls: Tls,
     /// The largest file that is sent or saved, in bytes.
     pub transfer_bytes: u64,
+    /// The ssh program that carries the connection, where one does.
+    pub tunnel: Option<Arc<Tunnel>>,
 }
 
 impl Means {
@@ -87,9 +92,11 @@ struct Driver {
     here: Surroundings,
     reader: Reader,
     away: bool,
+    /// We run in the background of a shell.
+    behind: bool,
     /// A stop of our own was ended; the signal that ended it is still to come and means nothing more.
     stopped: bool,
-    ui: Option<(u64, Sandbox)>,
+    stage: Stage,
     connection: Option<Connection>,
     preparing: Option<JoinHandle<()>>,
     moving: Option<transfer::Moving>,
@@ -100,15 +107,16 @@ struct Driver {
 
 /// Where the parts report to.
 struct Senders {
-    link: mpsc::Sender<LinkEvent>,
+    link: mpsc::Sender<Incoming>,
     done: mpsc::Sender<Done>,
 }
 
 struct Receivers {
     terminal: mpsc::Receiver<TerminalEvent>,
-    link: mpsc::Receiver<LinkEvent>,
+    link: mpsc::Receiver<Incoming>,
     done: mpsc::Receiver<Done>,
     signals: Signals,
+    wake: Wake,
 }
 
 /// What comes next.
@@ -116,6 +124,8 @@ enum Next {
     Input(Input),
     Done(Done),
     Signal(ProcessSignal),
+    /// The computer may have been asleep.
+    Woke,
     Again,
 }
 
@@ -140,7 +150,7 @@ pub async fn run(
     driver.end_transfer().await;
     match ended {
         (0, Some(farewell)) => {
-            crate::say(&farewell.message);
+            crate::say(&farewell.message)?;
             Ok(0)
         }
         (status, Some(farewell)) => Err(Failure {
@@ -172,8 +182,9 @@ impl Driver {
             here: Surroundings::from_env(var),
             reader,
             away: false,
+            behind: false,
             stopped: false,
-            ui: None,
+            stage: Stage::default(),
             connection: None,
             preparing: None,
             moving: None,
@@ -189,6 +200,7 @@ impl Driver {
             link,
             done,
             signals,
+            wake: Wake::start(),
         };
         Ok((driver, receivers))
     }
@@ -204,13 +216,14 @@ impl Driver {
 
     async fn next(&mut self, from: &mut Receivers) -> Next {
         // A UI that is behind gets its link frames later: the socket is not read while it has no room.
-        let room = self.ui.as_ref().is_none_or(|(_, ui)| ui.has_room());
+        let room = self.stage.has_room();
         tokio::select! {
             signal = from.signals.next() => Next::Signal(signal),
             event = from.terminal.recv() => Next::Input(event.map_or(Input::Terminate(129), Input::Terminal)),
             Some(done) = from.done.recv() => Next::Done(done),
-            input = ui_event(&mut self.ui) => Next::Input(input),
-            Some(event) = from.link.recv(), if room => Next::Input(Input::Link(event)),
+            input = self.stage.next() => Next::Input(input),
+            Some(incoming) = from.link.recv(), if room => Next::Input(Input::Link(incoming.event)),
+            () = from.wake.next() => Next::Woke,
             () = tokio::time::sleep(ROOM_CHECK), if !room => Next::Again,
             alarm = due(&self.alarms) => Next::Input(Input::Alarm(alarm)),
         }
@@ -221,7 +234,18 @@ impl Driver {
             Next::Input(input) => self.handle(input).await,
             Next::Done(done) => self.done(done).await,
             Next::Signal(signal) => self.signal(signal).await,
+            Next::Woke => self.woke().await,
             Next::Again => ControlFlow::Continue(()),
+        }
+    }
+
+    async fn woke(&mut self) -> Flow {
+        match self.slumber.passed() {
+            true => {
+                let effects = self.app.handle(Input::Slept, Instant::now());
+                self.perform_all(effects).await
+            }
+            false => ControlFlow::Continue(()),
         }
     }
 
@@ -266,18 +290,18 @@ impl Driver {
         match signal {
             ProcessSignal::End(status) => self.handle(Input::Terminate(status)).await,
             // The keys belong to the editor, and so do the signals they make.
-            ProcessSignal::Interrupt if self.away => ControlFlow::Continue(()),
+            ProcessSignal::Interrupt if self.away && !self.behind => ControlFlow::Continue(()),
             ProcessSignal::Interrupt => self.handle(Input::Terminate(130)).await,
             ProcessSignal::Size if self.away => ControlFlow::Continue(()),
             ProcessSignal::Size => self.handle(Input::Resized(terminal::size())).await,
             ProcessSignal::Stop => self.suspend().await,
+            ProcessSignal::Continued if self.behind => self.take_back().await,
             ProcessSignal::Continued if self.away || std::mem::take(&mut self.stopped) => {
                 ControlFlow::Continue(())
             }
             ProcessSignal::Continued => {
                 terminal::leave();
-                self.come_back();
-                self.handle(Input::Back(terminal::size())).await
+                self.take_back().await
             }
         }
     }
@@ -294,14 +318,17 @@ impl Driver {
                     instance,
                     sha256,
                     start,
-                } => {
-                    if let Some(fault) = self.start_ui(instance, sha256, *start).await {
-                        let ended = Input::UiEnded(instance, fault);
-                        waiting.extend(self.app.handle(ended, Instant::now()));
-                    }
-                }
-                Effect::StopUi => self.ui = None,
+                } => waiting.extend(self.start_ui(Place::Front, instance, sha256, *start).await),
+                Effect::StartNext {
+                    instance,
+                    sha256,
+                    start,
+                } => waiting.extend(self.start_ui(Place::Behind, instance, sha256, *start).await),
+                Effect::Promote => self.promote(),
+                Effect::DropNext => self.stage.drop_behind(),
+                Effect::StopUi => self.stage.drop_front(),
                 Effect::Connect(epoch) => self.connect(epoch),
+                Effect::Probe => self.probe(),
                 Effect::Disconnect => self.connection = None,
                 Effect::SendLink(frame) => self.send_link(frame),
                 Effect::Prepare(running) => self.prepare(running),
@@ -327,11 +354,9 @@ impl Driver {
                 Effect::Transfer(asked, transfer) => self.transfer(asked, transfer),
                 Effect::CancelTransfer => self.cancel_transfer(),
                 Effect::Suspend => {
-                    self.suspend_all()?;
-                    waiting.extend(
-                        self.app
-                            .handle(Input::Back(terminal::size()), Instant::now()),
-                    );
+                    if let Some(input) = self.suspend_all() {
+                        waiting.extend(self.app.handle(input, Instant::now()));
+                    }
                 }
                 Effect::Title(text) => self.title(&text)?,
                 Effect::Quit(status, farewell) => return ControlFlow::Break((status, farewell)),
@@ -348,7 +373,7 @@ impl Driver {
         self.buffer.resize(Rect::new(0, 0, size.cols, size.rows));
         let cursor = self.app.view(&mut self.buffer);
         let own = size.rows.saturating_sub(1);
-        let bytes = self.painter.frame(&self.buffer, cursor, own);
+        let bytes = self.painter.frame(&mut self.buffer, cursor, own);
         write(&bytes)?;
         self.app.shown(Instant::now());
         ControlFlow::Continue(())
@@ -361,54 +386,79 @@ impl Driver {
         }
     }
 
-    /// Hands a message over. A UI that cannot take it has ended, and says so itself.
     async fn tell_ui(&mut self, event: Event) {
-        if let Some((_, ui)) = &mut self.ui {
-            let step = limits::CLOCK_STEP.as_millis() as u64;
-            let now = wall_ms();
-            let signal = Signal {
-                now_ms: now - now % step,
-                event,
-            };
-            let _ = ui.send(&signal).await;
+        self.stage.tell(&signal_now(event)).await;
+    }
+
+    /// Starts a UI; returns what follows where it could not be.
+    async fn start_ui(
+        &mut self,
+        place: Place,
+        instance: u64,
+        sha256: String,
+        start: Start,
+    ) -> Vec<Effect> {
+        match self.try_start(place, instance, sha256, start).await {
+            Ok(()) => Vec::new(),
+            Err(fault) => self
+                .app
+                .handle(Input::UiEnded(instance, fault), Instant::now()),
         }
     }
 
-    /// Starts a UI; returns why it could not be.
-    async fn start_ui(
+    async fn try_start(
         &mut self,
+        place: Place,
         instance: u64,
         sha256: String,
         mut start: Start,
-    ) -> Option<String> {
-        self.ui = None;
+    ) -> Result<(), String> {
+        self.stage.clear(place);
         let (cache, origin) = (&self.means.folders.cache, &self.means.record.origin);
-        let Some(artifact) = sandbox::artifact(cache, origin, &sha256).await else {
-            return Some("its compiled form is gone from the cache".to_owned());
-        };
-        let sandbox = match Sandbox::spawn(artifact) {
-            Ok(sandbox) => sandbox,
-            Err(fault) => return Some(fault.to_string()),
-        };
-        if SystemRandom::new().fill(&mut start.seed).is_err() {
-            return Some("this computer gives no random numbers".to_owned());
+        let artifact = sandbox::artifact(cache, origin, &sha256)
+            .await
+            .ok_or("its compiled form is gone from the cache")?;
+        SystemRandom::new()
+            .fill(&mut start.seed)
+            .map_err(|_| "this computer gives no random numbers")?;
+        let first = signal_now(Event::Start(Box::new(start)));
+        self.stage
+            .start(place, instance, sha256.clone(), artifact, &first)
+            .await?;
+        if place == Place::Front {
+            self.note_bundle(sha256);
         }
-        self.ui = Some((instance, sandbox));
-        self.tell_ui(Event::Start(Box::new(start))).await;
+        Ok(())
+    }
+
+    fn promote(&mut self) {
+        if let Some(sha256) = self.stage.promote() {
+            self.note_bundle(sha256);
+        }
+    }
+
+    /// Notes which bundle runs here, for the next start.
+    fn note_bundle(&mut self, sha256: String) {
         self.means.record.bundle = Some(sha256);
         self.means.record.last_used = wall_ms() / 1000;
         self.errand(Errands::note);
-        None
     }
 
     fn connect(&mut self, epoch: u64) {
-        self.connection = Some(Connection::start(
-            epoch,
-            self.means.door.clone(),
-            self.means.tls.clone(),
-            Arc::new(self.means.record.clone()),
-            self.to_loop.link.clone(),
-        ));
+        let route = Route {
+            door: self.means.door.clone(),
+            tls: self.means.tls.clone(),
+            record: Arc::new(self.means.record.clone()),
+            tunnel: self.means.tunnel.clone(),
+        };
+        let events = self.to_loop.link.clone();
+        self.connection = Some(Connection::start(epoch, route, events));
+    }
+
+    fn probe(&self) {
+        if let Some(connection) = &self.connection {
+            connection.probe();
+        }
     }
 
     fn send_link(&mut self, frame: Vec<u8>) {
@@ -455,17 +505,6 @@ fn write(bytes: &[u8]) -> Flow {
     }
 }
 
-/// Waits for what the UI does next; for ever where there is none.
-async fn ui_event(ui: &mut Option<(u64, Sandbox)>) -> Input {
-    let Some((instance, sandbox)) = ui else {
-        return std::future::pending().await;
-    };
-    match sandbox.next().await {
-        SandboxEvent::Posted(request) => Input::Posted(*instance, request),
-        SandboxEvent::Ended(fault) => Input::UiEnded(*instance, fault.to_string()),
-    }
-}
-
 /// Waits for the earliest alarm; for ever where none is set.
 async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
     let all = [
@@ -474,6 +513,8 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Feedback,
         Alarm::Reconnect,
         Alarm::Snapshot,
+        Alarm::Countdown,
+        Alarm::Rest,
         Alarm::Sure,
         Alarm::Grant,
     ];
@@ -486,6 +527,16 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
             alarm
         }
         None => std::future::pending().await,
+    }
+}
+
+/// Returns `event` as a message of this moment, as exactly as a UI may know it.
+fn signal_now(event: Event) -> Signal {
+    let step = limits::CLOCK_STEP.as_millis() as u64;
+    let now = wall_ms();
+    Signal {
+        now_ms: now - now % step,
+        event,
     }
 }
 

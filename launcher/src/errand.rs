@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use porthole_door::{Link, Manifest};
+use porthole_door::{Link, LinkKind, Manifest, Redeemer, SignOut};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
@@ -13,8 +13,9 @@ use crate::{
     door::{Door, DoorError},
     driver::{Done, wall_ms},
     escape,
-    link::{LinkEvent, LinkHappening},
-    sandbox,
+    link::{Incoming, LinkEvent, LinkHappening},
+    name, sandbox,
+    surroundings::var,
 };
 
 /// What errands need; a copy for each.
@@ -30,7 +31,7 @@ pub struct Errands {
     /// The link's epoch when the errand began.
     pub epoch: u64,
     /// Reports about the link.
-    pub link: mpsc::Sender<LinkEvent>,
+    pub link: mpsc::Sender<Incoming>,
     /// Reports to the loop.
     pub done: mpsc::Sender<Done>,
 }
@@ -97,16 +98,28 @@ impl Errands {
     }
 
     async fn redeemed(&self, text: &str) -> Result<Record, String> {
-        let link = Link::parse(text).map_err(|error| error.to_string())?;
+        let mut link = Link::parse(text).map_err(|error| error.to_string())?;
+        // The same server may have another address where a port is forwarded; its key tells.
+        let is_here =
+            link.origin.starts_with("http://") && self.record.origin.starts_with("http://");
+        if is_here && link.fingerprint == self.record.fingerprint {
+            link.origin.clone_from(&self.record.origin);
+        }
         if link.origin != self.record.origin {
             let other = escape::visible_cut(&link.origin, 60);
             return Err(format!(
                 "this link is for another server, {other}: leave, and run `porthole` with it"
             ));
         }
-        let record = redeem(&self.door, &link)
+        let (name, already) = match &self.record.who {
+            Redeemer::Guest { name, .. } => (name.clone(), Some(&self.record)),
+            Redeemer::Owner => (name::suggested(var), None),
+        };
+        let mut record = redeem(&self.door, &link, &name, already)
             .await
             .map_err(|error| error.to_string())?;
+        record.bundle.clone_from(&self.record.bundle);
+        record.ssh.clone_from(&self.record.ssh);
         self.store
             .save(&record)
             .map_err(|error| error.to_string())?;
@@ -123,7 +136,7 @@ impl Errands {
     pub async fn sign_out(self) {
         let told = async {
             let proved = self.door.prove(&self.record.fingerprint).await?;
-            proved.sign_out(&self.record).await
+            proved.sign_out(&self.record, SignOut::default()).await
         };
         // The local record goes in any case: that is what signing out of this computer means.
         let _ = told.await;
@@ -143,7 +156,7 @@ impl Errands {
     pub async fn link_is_full(self) {
         let what = LinkHappening::Down(DoorError::TimedOut);
         let epoch = self.epoch;
-        let _ = self.link.send(LinkEvent { epoch, what }).await;
+        let _ = self.link.send(LinkEvent { epoch, what }.into()).await;
     }
 
     async fn tell(&self, done: Done) {
@@ -152,13 +165,25 @@ impl Errands {
     }
 }
 
-/// Redeems `link`: the key is proved first.
+/// Redeems `link`: the key is proved first. A guest is called `name`, a device of the owner by this computer's name;
+/// `already` is the guest that one is there so far.
 ///
 /// # Errors
 /// Where the server is not the link's, or the link is not good any more.
-pub async fn redeem(door: &Door, link: &Link) -> Result<Record, DoorError> {
+pub async fn redeem(
+    door: &Door,
+    link: &Link,
+    name: &str,
+    already: Option<&Record>,
+) -> Result<Record, DoorError> {
     let proved = door.prove(&link.fingerprint).await?;
-    let redeemed = proved.redeem(link, &device_name()).await?;
+    let redeemed = match link.kind {
+        LinkKind::Owner => proved.redeem(link, &device_name(), None).await?,
+        LinkKind::Share => {
+            let already = already.filter(|record| record.fingerprint == link.fingerprint);
+            proved.redeem(link, name, already).await?
+        }
+    };
     Ok(Record {
         origin: link.origin.clone(),
         fingerprint: link.fingerprint.clone(),
@@ -167,6 +192,7 @@ pub async fn redeem(door: &Door, link: &Link) -> Result<Record, DoorError> {
         who: redeemed.who,
         last_used: wall_ms() / 1000,
         bundle: None,
+        ssh: None,
     })
 }
 

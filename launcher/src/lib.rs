@@ -5,11 +5,13 @@
 pub mod argv;
 pub mod cli;
 pub mod doctor;
+pub mod invitation;
 pub mod launch;
+pub mod name;
+pub mod privacy;
 pub mod prompt;
 pub mod servers;
 pub mod sign_out;
-mod walls;
 
 // The decisions.
 pub mod app;
@@ -23,11 +25,14 @@ pub mod driver;
 pub mod errand;
 pub mod signals;
 pub mod slumber;
+pub mod stage;
+pub mod wake;
 
 // The server.
 pub mod credential;
 pub mod door;
 pub mod link;
+pub mod tunnel;
 
 // The UI.
 pub mod bundle;
@@ -53,9 +58,22 @@ pub mod failure;
 
 use std::io::Write;
 
-/// Says one thing on standard output. Nobody to hear it is no error.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+/// Says one thing on standard output, as the result that was asked for.
+///
+/// # Errors
+/// Where nothing can be written there.
+pub(crate) fn say(text: &str) -> Result<(), failure::Failure> {
+    writeln!(std::io::stdout(), "{text}").map_err(unheard)
+}
+
+/// Returns what a command says whose output goes nowhere.
+pub(crate) fn unheard(error: std::io::Error) -> failure::Failure {
+    failure::Failure::new(format!("the output could not be written: {error}"), "")
+}
+
+/// Says something beside the matter on standard error.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Warns on standard error.

@@ -1,17 +1,20 @@
 //! The link: one WebSocket to the server, whose text frames are carried unread.
 //! It connects once; when to try again is decided elsewhere.
 
-use std::{net::ToSocketAddrs, sync::Arc, time::Duration};
+mod pulse;
+
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use porthole_bridge::limits;
 use porthole_door::{LinkControl, PATH_LINK, TIMEOUT_SECONDS};
+use pulse::{Measured, Pulse};
 use rustls::pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::mpsc,
-    time::{Instant, timeout},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    time::timeout,
 };
 use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
@@ -27,15 +30,18 @@ use tokio_tungstenite::{
 
 use crate::{
     credential::Record,
-    door::{Door, DoorError, Tls, from_io, from_status, is_plain},
+    door::{CertificateFault, Door, DoorError, Tls, address, from_io, from_status, is_plain},
+    tunnel::Tunnel,
 };
 
-/// Silence after which a ping is sent; as much silence again ends the connection.
-const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Frames that wait to be written; one more is refused.
 pub const OUT_FRAMES: usize = 64;
+/// Bytes of the frames that wait to be written; a frame that does not fit is refused.
+pub const OUT_BYTES: usize = 4 << 20;
 /// Events that wait for the loop; the socket is not read while they do.
 pub const IN_EVENTS: usize = 64;
+/// Bytes of the frames that wait for the loop; the socket is not read while one does not fit.
+pub const IN_BYTES: usize = limits::LINK_IN_BYTES;
 
 /// What happens on the link, each under the epoch of its connection.
 #[derive(Debug)]
@@ -59,33 +65,77 @@ pub enum LinkHappening {
     Down(DoorError),
 }
 
+/// An event on its way to the loop, with the room that it takes up until it is taken.
+#[derive(Debug)]
+pub struct Incoming {
+    /// The event.
+    pub event: LinkEvent,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl From<LinkEvent> for Incoming {
+    fn from(event: LinkEvent) -> Self {
+        Self { event, _room: None }
+    }
+}
+
+/// How the server is reached.
+#[derive(Clone)]
+pub struct Route {
+    /// Its door.
+    pub door: Door,
+    /// TLS for it.
+    pub tls: Tls,
+    /// The credential.
+    pub record: Arc<Record>,
+    /// The ssh program that carries the connection, where one does.
+    pub tunnel: Option<Arc<Tunnel>>,
+}
+
+type Outgoing = (Vec<u8>, OwnedSemaphorePermit);
+
 /// One connection's task; dropping it ends the connection.
 pub struct Connection {
-    frames: mpsc::Sender<Vec<u8>>,
+    frames: mpsc::Sender<Outgoing>,
+    room: Arc<Semaphore>,
+    pulse: Arc<Pulse>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Connection {
     /// Starts connecting under `epoch` and reports to `events`.
-    pub fn start(
-        epoch: u64,
-        door: Door,
-        tls: Tls,
-        record: Arc<Record>,
-        events: mpsc::Sender<LinkEvent>,
-    ) -> Self {
+    pub fn start(epoch: u64, route: Route, events: mpsc::Sender<Incoming>) -> Self {
         let (frames, outgoing) = mpsc::channel(OUT_FRAMES);
+        let pulse = Arc::new(Pulse::new());
+        let for_task = Arc::clone(&pulse);
         let task = tokio::spawn(async move {
-            let reporter = Reporter { epoch, events };
-            let ended = run(&door, &tls, &record, outgoing, &reporter).await;
+            let reporter = Reporter::new(epoch, events);
+            let ended = run(&route, for_task, outgoing, &reporter).await;
+            if let (DoorError::TimedOut, Some(tunnel)) = (&ended, &route.tunnel) {
+                tunnel.doubt();
+            }
             reporter.tell(LinkHappening::Down(ended)).await;
         });
-        Self { frames, task }
+        Self {
+            frames,
+            room: Arc::new(Semaphore::new(OUT_BYTES)),
+            pulse,
+            task,
+        }
     }
 
     /// Queues a text frame; returns whether there was room.
     pub fn send(&self, frame: Vec<u8>) -> bool {
-        self.frames.try_send(frame).is_ok()
+        let bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        match Arc::clone(&self.room).try_acquire_many_owned(bytes) {
+            Ok(room) => self.frames.try_send((frame, room)).is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    /// Finds out soon whether the other end is still there.
+    pub fn probe(&self) {
+        self.pulse.probe();
     }
 }
 
@@ -97,47 +147,79 @@ impl Drop for Connection {
 
 struct Reporter {
     epoch: u64,
-    events: mpsc::Sender<LinkEvent>,
+    events: mpsc::Sender<Incoming>,
+    room: Arc<Semaphore>,
 }
 
 impl Reporter {
+    fn new(epoch: u64, events: mpsc::Sender<Incoming>) -> Self {
+        let room = Arc::new(Semaphore::new(IN_BYTES));
+        Self {
+            epoch,
+            events,
+            room,
+        }
+    }
+
     async fn tell(&self, what: LinkHappening) {
-        let epoch = self.epoch;
+        let bytes = match &what {
+            LinkHappening::Text(frame) => frame.len().min(IN_BYTES),
+            _ => 0,
+        };
+        let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(permits).await;
+        let incoming = Incoming {
+            event: LinkEvent {
+                epoch: self.epoch,
+                what,
+            },
+            _room: room.ok(),
+        };
         // Nobody listens only while the launcher is leaving.
-        let _ = self.events.send(LinkEvent { epoch, what }).await;
+        let _ = self.events.send(incoming).await;
     }
 }
 
 async fn run(
-    door: &Door,
-    tls: &Tls,
-    record: &Record,
-    outgoing: mpsc::Receiver<Vec<u8>>,
+    route: &Route,
+    pulse: Arc<Pulse>,
+    outgoing: mpsc::Receiver<Outgoing>,
     reporter: &Reporter,
 ) -> DoorError {
+    if let Some(tunnel) = &route.tunnel
+        && let Err(error) = tunnel.ready().await
+    {
+        return error;
+    }
+    let record = &route.record;
     // The key is proved before every cookie: whoever took the port since then gets nothing.
-    if let Err(error) = door.prove(&record.fingerprint).await {
+    if let Err(error) = route.door.prove(&record.fingerprint).await {
         return error;
     }
     let connected = timeout(
         Duration::from_secs(TIMEOUT_SECONDS),
-        connect(&record.origin, tls, record),
+        connect(&record.origin, &route.tls, record, &pulse),
     );
     match connected.await {
         Err(_) => DoorError::TimedOut,
         Ok(Err(error)) => error,
-        Ok(Ok(socket)) => carry(socket, outgoing, reporter).await,
+        Ok(Ok(socket)) => carry(socket, outgoing, reporter, &pulse).await,
     }
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-type Socket = WebSocketStream<Box<dyn Stream>>;
+type Socket = WebSocketStream<Measured<Box<dyn Stream>>>;
 
-async fn connect(origin: &str, tls: &Tls, record: &Record) -> Result<Socket, DoorError> {
+async fn connect(
+    origin: &str,
+    tls: &Tls,
+    record: &Record,
+    pulse: &Arc<Pulse>,
+) -> Result<Socket, DoorError> {
     let url = url::Url::parse(origin).map_err(|_| DoorError::Unreachable)?;
-    let stream = open(&url, tls).await?;
+    let stream = Measured::new(open(&url, tls).await?, Arc::clone(pulse));
     let request = upgrade_request(origin, record)?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(limits::LINK_IN_BYTES))
@@ -158,24 +240,20 @@ async fn open(url: &url::Url, tls: &Tls) -> Result<Box<dyn Stream>, DoorError> {
     if is_plain(url.as_str()) {
         return Ok(Box::new(tcp));
     }
-    let name = ServerName::try_from(bare.to_owned()).map_err(|_| DoorError::Certificate)?;
+    let name = ServerName::try_from(bare.to_owned())
+        .map_err(|_| DoorError::Certificate(CertificateFault::WrongName))?;
     let stream = tokio_rustls::TlsConnector::from(tls.config())
         .connect(name, tcp)
         .await
-        .map_err(|error| from_io(&error).unwrap_or(DoorError::Certificate))?;
+        .map_err(|error| {
+            from_io(&error).unwrap_or(DoorError::Certificate(CertificateFault::Other))
+        })?;
     Ok(Box::new(stream))
 }
 
 async fn open_tcp(host: &str, port: u16) -> Result<TcpStream, DoorError> {
     let reached = |error: std::io::Error| from_io(&error).unwrap_or(DoorError::Unreachable);
-    if let Ok(address) = host.parse::<std::net::IpAddr>() {
-        return TcpStream::connect((address, port)).await.map_err(reached);
-    }
-    let name = (host.to_owned(), port);
-    let addresses = tokio::task::spawn_blocking(move || name.to_socket_addrs())
-        .await
-        .map_err(|_| DoorError::Unreachable)?
-        .map_err(|_| DoorError::Unreachable)?;
+    let addresses = address::look_up(host, port).await.map_err(reached)?;
     let mut last = DoorError::Unreachable;
     for address in addresses {
         match TcpStream::connect(address).await {
@@ -220,50 +298,68 @@ fn from_handshake(error: &tungstenite::Error) -> DoorError {
     }
 }
 
-async fn carry(
-    socket: Socket,
-    mut outgoing: mpsc::Receiver<Vec<u8>>,
+/// Reads, writes and listens for the pulse side by side until one of them ends the connection.
+async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: WebSocketStream<Measured<S>>,
+    outgoing: mpsc::Receiver<Outgoing>,
     reporter: &Reporter,
+    pulse: &Pulse,
 ) -> DoorError {
     reporter.tell(LinkHappening::Up).await;
-    let (mut sink, mut stream) = socket.split();
-    let mut heard = Instant::now();
-    let mut pinged = false;
+    pulse.begin();
+    let (sink, stream) = socket.split();
+    tokio::select! {
+        ended = read(stream, reporter, pulse) => ended,
+        ended = write(sink, outgoing, pulse) => ended,
+        () = pulse.lost() => DoorError::TimedOut,
+    }
+}
+
+async fn read(
+    mut stream: impl StreamExt<Item = Result<Message, tungstenite::Error>> + Unpin,
+    reporter: &Reporter,
+    pulse: &Pulse,
+) -> DoorError {
     loop {
-        let step = tokio::select! {
-            message = stream.next() => {
-                (heard, pinged) = (Instant::now(), false);
-                incoming(message, reporter).await
-            }
-            frame = outgoing.recv() => match frame {
-                Some(frame) => send_text(&mut sink, frame).await,
-                None => Err(DoorError::Unreachable),
-            },
-            () = tokio::time::sleep_until(heard + KEEPALIVE) => {
-                heard = Instant::now();
-                match std::mem::replace(&mut pinged, true) {
-                    true => Err(DoorError::TimedOut),
-                    false => sink.send(Message::Ping(Vec::new().into())).await.map_err(|error| lost(&error)),
-                }
-            }
-        };
+        let message = stream.next().await;
+        // While the loop has no room nothing is read, which says nothing about the other end.
+        pulse.busy(true);
+        let step = incoming(message, reporter).await;
+        pulse.busy(false);
         if let Err(error) = step {
             return error;
         }
     }
 }
 
-async fn send_text(
-    sink: &mut (impl SinkExt<Message, Error = tungstenite::Error> + Unpin),
-    frame: Vec<u8>,
-) -> Result<(), DoorError> {
-    // A UI's frame that is no text is dropped here: the server would end the connection for it.
-    let Ok(text) = String::from_utf8(frame) else {
-        return Ok(());
-    };
-    sink.send(Message::Text(text.into()))
-        .await
-        .map_err(|error| lost(&error))
+async fn write(
+    mut sink: impl SinkExt<Message, Error = tungstenite::Error> + Unpin,
+    mut outgoing: mpsc::Receiver<Outgoing>,
+    pulse: &Pulse,
+) -> DoorError {
+    loop {
+        let (message, _room) = tokio::select! {
+            frame = outgoing.recv() => match frame {
+                Some((frame, room)) => match String::from_utf8(frame) {
+                    Ok(text) => (Message::Text(text.into()), Some(room)),
+                    // A UI's frame that is no text is dropped here: the server would end the connection for it.
+                    Err(_) => continue,
+                },
+                None => return DoorError::Unreachable,
+            },
+            () = pulse.ping_due() => (Message::Ping(Vec::new().into()), None),
+        };
+        let is_ping = matches!(message, Message::Ping(_));
+        tokio::select! {
+            sent = sink.send(message) => if let Err(error) = sent {
+                return lost(&error);
+            },
+            () = pulse.stalled() => return DoorError::TimedOut,
+        }
+        if is_ping {
+            pulse.pinged();
+        }
+    }
 }
 
 async fn incoming(
@@ -297,18 +393,4 @@ fn lost(error: &tungstenite::Error) -> DoorError {
 }
 
 #[cfg(test)]
-mod tests {
-    use tungstenite::Error as E;
-
-    use super::*;
-
-    #[test]
-    fn a_handshake_that_is_cut_off_is_tried_again_and_a_wrong_one_is_not() {
-        let cut = E::Protocol(ProtocolError::HandshakeIncomplete);
-        for error in [cut, E::ConnectionClosed, E::AlreadyClosed] {
-            assert!(from_handshake(&error).is_transient(), "{error}");
-        }
-        let wrong = E::Protocol(ProtocolError::SecWebSocketAcceptKeyMismatch);
-        assert_eq!(from_handshake(&wrong), DoorError::NotPorthole);
-    }
-}
+mod tests;

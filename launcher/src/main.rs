@@ -1,4 +1,4 @@
-//! The launcher's entry: the two processes of the sandbox first, then the command line.
+//! The launcher's entry: the processes of the sandbox first, then the command line.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,7 @@ fn main() -> ExitCode {
     match std::env::args_os().nth(1) {
         Some(name) if name == "ui-sandbox" => porthole_launcher::sandbox::child::main(),
         Some(name) if name == "ui-compile" => porthole_launcher::sandbox::compile::main(),
+        Some(name) if name == "ui-attempts" => porthole_launcher::sandbox::attempts::main(),
         _ => porthole_launcher::cli::main(),
     }
 }

@@ -89,6 +89,19 @@ fn type_hidden(event: Event, text: &mut String) -> ControlFlow<Option<String>> {
     ControlFlow::Continue(())
 }
 
+/// Asks for a line on the terminal, which is shown as it is typed.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn line(words: &str) -> Result<String, Failure> {
+    let mut err = io::stderr();
+    write!(err, "{words} ")?;
+    err.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().take(LINK_BYTES).read_line(&mut line)?;
+    Ok(line)
+}
+
 /// Asks a yes-or-no question on the terminal; anything but `y` is no.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use porthole_door::Redeemer;
 use serde::Serialize;
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     escape,
     failure::Failure,
     folders::Folders,
-    surroundings::var,
 };
 
 /// One known server, as it is printed.
@@ -20,6 +20,10 @@ pub(crate) struct Server {
     you: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssh: Option<String>,
     fingerprint: String,
     ui: Option<String>,
     last_used: u64,
@@ -30,14 +34,41 @@ impl Server {
         Self {
             origin: record.origin.clone(),
             you: record.who_word(),
-            session: match &record.who {
-                porthole_door::Redeemer::Owner => None,
-                porthole_door::Redeemer::Guest { session, .. } => Some(session.clone()),
+            session: record.session().map(str::to_owned),
+            mode: match &record.who {
+                Redeemer::Owner => None,
+                Redeemer::Guest { mode, .. } => Some(mode.clone()),
             },
+            ssh: record.ssh.clone(),
             fingerprint: record.fingerprint.clone(),
             ui: record.bundle.clone(),
             last_used: record.last_used,
         }
+    }
+}
+
+impl Server {
+    fn line(&self, now: u64) -> String {
+        let origin = escape::visible(&self.origin);
+        let ssh = self.ssh.as_deref().map(|host| {
+            let host = escape::visible_cut(host, 60);
+            format!(" through ssh {host}")
+        });
+        let you = match (&self.mode, &self.session) {
+            (Some(mode), Some(session)) => {
+                let (mode, session) = (
+                    escape::visible_cut(mode, 8),
+                    escape::visible_cut(session, 40),
+                );
+                format!("guest ({mode}) of {session}")
+            }
+            _ => self.you.to_owned(),
+        };
+        let ago = ago(now.saturating_sub(self.last_used));
+        format!(
+            "{origin}{}  {you}  last used {ago}",
+            ssh.unwrap_or_default()
+        )
     }
 }
 
@@ -46,15 +77,9 @@ impl Server {
 /// # Errors
 /// Where the credentials cannot be read.
 pub(crate) fn known() -> Result<Vec<Server>, Failure> {
-    let failed = |error: crate::folders::FolderError| Failure::new(error.to_string(), "");
-    let folders = Folders::from_env(var).map_err(failed)?;
-    let store = Store::open(&folders.state).map_err(failed)?;
-    Ok(store
-        .all()
-        .map_err(failed)?
-        .iter()
-        .map(Server::of)
-        .collect())
+    let known = Store::open(&Folders::of_visitor()?.state)?.known()?;
+    known.warn();
+    Ok(known.records.iter().map(Server::of).collect())
 }
 
 /// Prints the known servers.
@@ -74,9 +99,7 @@ pub fn run(json: bool) -> Result<u8, Failure> {
     }
     let now = wall_ms() / 1000;
     for server in servers {
-        let origin = escape::visible(&server.origin);
-        let ago = ago(now.saturating_sub(server.last_used));
-        writeln!(out, "{origin}  {}  last used {ago}", server.you)?;
+        writeln!(out, "{}", server.line(now))?;
     }
     Ok(0)
 }
@@ -104,7 +127,13 @@ mod tests {
             who: porthole_door::Redeemer::Owner,
             last_used: 5,
             bundle: None,
+            ssh: Some("box".into()),
         };
+        let line = Server::of(&record).line(70);
+        assert_eq!(
+            line,
+            "http://127.0.0.1:1 through ssh box  owner  last used 1 min ago"
+        );
         let text = serde_json::to_string(&Server::of(&record)).expect("prints");
         assert!(
             !text.contains("canary") && !text.contains("porthole-device"),

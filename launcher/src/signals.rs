@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use rustix::process::{Signal, getpgrp, getpid, getsid, kill_current_process_group, kill_process};
 use tokio::signal::unix::{self, SignalKind};
 
 /// A signal that concerns the launcher.
@@ -132,4 +132,10 @@ pub fn stop_self() {
 /// Stops everything in this process's group, so that whoever started us notices as with the terminal's own key.
 pub fn stop_group() {
     let _ = kill_current_process_group(Signal::STOP);
+}
+
+/// Says whether a shell with job control waits for us. The first process group of a session has none: what stops there
+/// is never continued.
+pub fn has_shell() -> bool {
+    getsid(None).is_ok_and(|session| session != getpgrp())
 }

@@ -8,6 +8,8 @@ pub struct Surroundings {
     pub ssh: bool,
     /// Inside tmux.
     pub tmux: bool,
+    /// Inside GNU screen.
+    pub screen: bool,
     /// There is a desktop to talk to.
     pub display: bool,
 }
@@ -19,6 +21,7 @@ impl Surroundings {
         Self {
             ssh: set("SSH_CONNECTION") || set("SSH_TTY"),
             tmux: set("TMUX"),
+            screen: set("STY") && !set("TMUX"),
             display: cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY"),
         }
     }
@@ -65,6 +68,23 @@ pub fn for_child(var: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, Str
         .iter()
         .filter_map(|name| Some((*name, var(name)?)))
         .collect()
+}
+
+/// What the ssh program needs beyond that: where its agent is, and how it asks.
+const FOR_SSH: [&str; 5] = [
+    "SSH_AUTH_SOCK",
+    "SSH_ASKPASS",
+    "SSH_ASKPASS_REQUIRE",
+    "KRB5CCNAME",
+    "GPG_TTY",
+];
+
+/// Returns the environment of the ssh program.
+pub fn for_ssh(var: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {
+    let more = FOR_SSH.iter().filter_map(|name| Some((*name, var(name)?)));
+    let mut all: Vec<_> = more.collect();
+    all.extend(for_child(&var));
+    all
 }
 
 /// Returns a variable of this process, where it is text.

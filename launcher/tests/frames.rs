@@ -1,9 +1,12 @@
-//! The handed frames, each through the real filter and the real terminal backend: what is visible, in which style,
+//! The handed frames, each through the real filter and the real painter: what is visible, in which style,
 //! and that nothing but the drawing alphabet comes out.
 
-use porthole_launcher::screen::Screen;
+#[path = "terminal/alphabet.rs"]
+mod alphabet;
+
+use porthole_bridge::ColorDepth;
+use porthole_launcher::{draw::Painter, screen::Screen};
 use ratatui::{
-    backend::{Backend, CrosstermBackend},
     buffer::{Buffer, CellWidth},
     style::{Color, Modifier},
 };
@@ -104,50 +107,12 @@ fn style_fault(
 
 /// Returns the bytes that the terminal gets for a screen: the whole of it, and its difference to blank.
 fn terminal_bytes(buffer: &Buffer) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut backend = CrosstermBackend::new(&mut bytes);
-    let whole = buffer.content.iter().enumerate().map(|(at, cell)| {
-        let (x, y) = buffer.pos_of(at);
-        (x, y, cell)
-    });
-    backend.draw(whole).expect("a vector takes everything");
-    let blank = Buffer::empty(buffer.area);
-    backend
-        .draw(blank.diff(buffer).into_iter())
-        .expect("a vector takes everything");
+    let rows = buffer.area.height;
+    let mut painter = Painter::new(ColorDepth::True);
+    let mut bytes = painter.frame(&mut buffer.clone(), None, rows);
+    painter.frame(&mut Buffer::empty(buffer.area), None, rows);
+    bytes.extend(painter.frame(&mut buffer.clone(), None, rows));
     bytes
-}
-
-/// Returns the first byte string that is neither printable text nor `CSI [0-9;:]* (m|H)`.
-fn outside_alphabet(bytes: &[u8]) -> Option<String> {
-    let Ok(text) = str::from_utf8(bytes) else {
-        return Some("malformed UTF-8".into());
-    };
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let taken = match c {
-            '\x1b' => {
-                let inside = rest.strip_prefix("\x1b[").unwrap_or("!");
-                let last = inside.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':');
-                match last.map(|at| (at, inside.as_bytes()[at])) {
-                    Some((at, b'm' | b'H')) => at + 3,
-                    _ => return Some(rest.chars().take(12).collect()),
-                }
-            }
-            '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61C}' | '\u{200E}' | '\u{200F}' => {
-                return Some(format!("{c:?}"));
-            }
-            '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E007F}' => {
-                return Some(format!("{c:?}"));
-            }
-            '\u{AD}' | '\u{200B}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' => {
-                return Some(format!("{c:?}"));
-            }
-            c => c.len_utf8(),
-        };
-        rest = &rest[taken..];
-    }
-    None
 }
 
 fn fault(case: &Case) -> Option<String> {
@@ -194,7 +159,7 @@ fn fault(case: &Case) -> Option<String> {
     {
         return Some(fault);
     }
-    outside_alphabet(&terminal_bytes(buffer)).map(|what| format!("the terminal gets {what:?}"))
+    alphabet::outside(&terminal_bytes(buffer)).map(|what| format!("the terminal gets {what:?}"))
 }
 
 #[test]
@@ -217,18 +182,18 @@ fn the_scanner_of_the_alphabet_finds_what_it_should() {
         "\x07",
         "\x1b]0;t",
         "\x1b[6n",
-        "\x1b[?25h",
+        "\x1b[?47h",
         "\u{9b}",
         "\u{202e}",
         "\x1b",
     ] {
-        assert!(outside_alphabet(bad.as_bytes()).is_some(), "{bad:?}");
+        assert!(alphabet::outside(bad.as_bytes()).is_some(), "{bad:?}");
     }
     assert_eq!(
-        outside_alphabet("a\x1b[1;2Hb\x1b[38;5;1m中".as_bytes()),
+        alphabet::outside("a\x1b[1;2Hb\x1b[38;5;1m中".as_bytes()),
         None
     );
-    assert!(outside_alphabet(b"\xff").is_some());
+    assert!(alphabet::outside(b"\xff").is_some());
 }
 
 #[test]

@@ -461,13 +461,6 @@ async fn a_queue_that_nobody_reads_ends_the_ui_and_not_the_launcher() {
 }
 
 #[tokio::test]
-async fn the_probe_of_the_sandbox_says_which_walls_stand() {
-    let cache = tempfile::tempdir().expect("a folder");
-    let walls = sandbox::check_with(Path::new(PROGRAM), cache.path()).await;
-    assert!(walls.expect("it runs").limits);
-}
-
-#[tokio::test]
 async fn a_child_that_is_none_is_told_apart_from_a_crash() {
     let cache = tempfile::tempdir().expect("a folder");
     let artifact = compiled(Guest::sound().build(), cache.path()).await;

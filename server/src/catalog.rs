@@ -1,12 +1,19 @@
-//! What the server itself remembers: sessions, devices and links, in one SQLite file. What happens inside a session is
+//! What the server itself remembers, in one SQLite file: sessions here, who may come in beside it. What happens inside a session is
 //! the worker's to keep.
 
-use std::path::Path;
+use std::{
+    fs::{OpenOptions, Permissions},
+    io,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+};
 
-use porthole_protocol::{ModelRef, RequestId, SessionId};
-use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use porthole_protocol::{IdError, ModelRef, RequestId, SessionId};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use crate::token::TokenHash;
+mod access;
+
+pub use access::{Device, Grant, NewGuest, RedeemError, ShareError, ShareLink};
 
 /// A session as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,41 +44,25 @@ pub struct Session {
     pub opened: bool,
 }
 
-/// A device of the owner.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Device {
-    /// Its public id.
-    pub id: String,
-    /// Its name, as it called itself.
-    pub name: String,
-    /// When it redeemed its link, in milliseconds since the Unix epoch.
-    pub created_ms: u64,
-    /// When it last connected.
-    pub used_ms: u64,
-}
-
-/// Why a link was not redeemed.
+/// Why there is no catalog.
 #[derive(Debug, thiserror::Error)]
-pub enum RedeemError {
-    /// There is no such link.
-    #[error("this link is not known here")]
-    Unknown,
-    /// Someone was first.
-    #[error("this link was already used")]
-    Used,
-    /// It is too old.
-    #[error("this link has expired")]
-    Expired,
-    /// The catalog failed.
+pub enum CatalogError {
+    /// There are sessions, and the file that knew them is empty or gone.
+    #[error("`catalog.sqlite` in the data folder is {}, but `sessions/` there is not", if *gone { "gone" } else { "empty" })]
+    Lost {
+        /// Whether there is no file at all.
+        gone: bool,
+    },
+    /// The file cannot be made private.
     #[error(transparent)]
-    Catalog(#[from] rusqlite::Error),
+    Io(#[from] io::Error),
+    /// The file fails, or was written by a newer server.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
 }
 
 /// The open catalog.
 pub struct Catalog(Connection);
-
-/// A used or expired link is remembered for so long, so that it can be called by its name.
-const KEEP_LINKS_MS: u64 = 24 * 60 * 60 * 1000;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS sessions (
@@ -79,12 +70,6 @@ const SCHEMA: &str = "
         dir TEXT NOT NULL, model TEXT, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,
         pinned INTEGER NOT NULL, archived INTEGER NOT NULL, unread INTEGER NOT NULL, busy INTEGER NOT NULL,
         generation INTEGER NOT NULL DEFAULT 0, opened INTEGER NOT NULL DEFAULT 0
-    ) STRICT;
-    CREATE TABLE IF NOT EXISTS devices (
-        id TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, name TEXT NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL
-    ) STRICT;
-    CREATE TABLE IF NOT EXISTS owner_links (
-        hash BLOB PRIMARY KEY, expires_ms INTEGER NOT NULL, used_ms INTEGER
     ) STRICT;
 ";
 const COLUMNS: &str = "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened";
@@ -94,13 +79,21 @@ impl Catalog {
     ///
     /// # Errors
     /// Where the file cannot be used, or was written by a newer server.
-    pub fn open(data: &Path) -> rusqlite::Result<Self> {
-        let connection = Connection::open(data.join("catalog.sqlite"))?;
+    pub fn open(data: &Path) -> Result<Self, CatalogError> {
+        let path = data.join("catalog.sqlite");
+        make_private(data, &path)?;
+        let connection = Connection::open(&path)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.execute_batch(SCHEMA)?;
-        add_opened(&connection)?;
+        add_column(
+            &connection,
+            "sessions",
+            "opened",
+            "INTEGER NOT NULL DEFAULT 0",
+        )?;
+        access::prepare(&connection)?;
         Ok(Self(connection))
     }
 
@@ -122,7 +115,7 @@ impl Catalog {
             .query_row(
                 "SELECT id FROM sessions WHERE request = ?1",
                 [request.as_str()],
-                |row| id(row, 0),
+                |row| parsed(row, 0, SessionId::parse),
             )
             .optional()
     }
@@ -171,122 +164,57 @@ impl Catalog {
             |row| row.get::<_, i64>(0).map(i64::unsigned_abs),
         )
     }
+}
 
-    /// Keeps a new owner link, and forgets those long past.
-    ///
-    /// # Errors
-    /// Where the file fails.
-    pub fn add_owner_link(
-        &self,
-        hash: &TokenHash,
-        now_ms: u64,
-        expires_ms: u64,
-    ) -> rusqlite::Result<()> {
-        let past = millis(now_ms.saturating_sub(KEEP_LINKS_MS));
-        self.0
-            .execute("DELETE FROM owner_links WHERE expires_ms < ?1", [past])?;
-        self.0.execute(
-            "INSERT INTO owner_links (hash, expires_ms) VALUES (?1, ?2)",
-            params![hash, millis(expires_ms)],
-        )?;
-        Ok(())
+/// Sees to it that the file is this user's alone before anything is in it. A catalog that was lost is not made anew:
+/// sessions would seem never to have been.
+fn make_private(data: &Path, path: &Path) -> Result<(), CatalogError> {
+    let length = match std::fs::metadata(path) {
+        Ok(metadata) => Some(metadata.len()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
+    if length.unwrap_or(0) == 0 && has_sessions(data)? {
+        return Err(CatalogError::Lost {
+            gone: length.is_none(),
+        });
     }
-
-    /// Uses an owner link up and keeps the device that used it, or neither.
-    ///
-    /// # Errors
-    /// [`RedeemError`]
-    pub fn redeem(
-        &mut self,
-        link: &TokenHash,
-        device: &Device,
-        cookie: &TokenHash,
-    ) -> Result<(), RedeemError> {
-        let transaction = self
-            .0
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let found = transaction
-            .query_row(
-                "SELECT expires_ms, used_ms FROM owner_links WHERE hash = ?1",
-                [link],
-                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?)),
-            )
-            .optional()?;
-        match found {
-            None => return Err(RedeemError::Unknown),
-            Some((_, Some(_))) => return Err(RedeemError::Used),
-            Some((expires, None)) if expires <= millis(device.created_ms) => {
-                return Err(RedeemError::Expired);
-            }
-            Some(_) => {}
+    // SQLite gives the files beside it the mode of this one.
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    for beside in ["catalog.sqlite-wal", "catalog.sqlite-shm"] {
+        match std::fs::set_permissions(data.join(beside), Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
         }
-        transaction.execute(
-            "UPDATE owner_links SET used_ms = ?2 WHERE hash = ?1",
-            params![link, millis(device.created_ms)],
-        )?;
-        transaction.execute(
-            "INSERT INTO devices (id, hash, name, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                device.id,
-                cookie,
-                device.name,
-                millis(device.created_ms),
-                millis(device.used_ms)
-            ],
-        )?;
-        transaction.commit()?;
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Returns the device that a cookie belongs to.
-    ///
-    /// # Errors
-    /// Where the file fails.
-    pub fn device_of(&self, cookie: &TokenHash) -> rusqlite::Result<Option<Device>> {
-        self.0
-            .prepare_cached("SELECT id, name, created_ms, used_ms FROM devices WHERE hash = ?1")?
-            .query_row([cookie], device)
-            .optional()
-    }
-
-    /// Notes that a device connected; returns whether there is one.
-    ///
-    /// # Errors
-    /// Where the file fails.
-    pub fn touch_device(&self, id: &str, now_ms: u64) -> rusqlite::Result<bool> {
-        let touched = self.0.execute(
-            "UPDATE devices SET used_ms = ?2 WHERE id = ?1",
-            params![id, millis(now_ms)],
-        )?;
-        Ok(touched > 0)
-    }
-
-    /// Returns every device, the newest first.
-    ///
-    /// # Errors
-    /// Where the file fails.
-    pub fn devices(&self) -> rusqlite::Result<Vec<Device>> {
-        let mut rows = self.0.prepare(
-            "SELECT id, name, created_ms, used_ms FROM devices ORDER BY created_ms DESC, id",
-        )?;
-        rows.query_map([], device)?.collect()
-    }
-
-    /// Forgets a device; returns whether there was one.
-    ///
-    /// # Errors
-    /// Where the file fails.
-    pub fn remove_device(&self, id: &str) -> rusqlite::Result<bool> {
-        Ok(self.0.execute("DELETE FROM devices WHERE id = ?1", [id])? > 0)
+fn has_sessions(data: &Path) -> io::Result<bool> {
+    match std::fs::read_dir(data.join("sessions")) {
+        Ok(mut entries) => entries.next().transpose().map(|entry| entry.is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
-/// Brings a catalog that was made before this was noted up to date.
-fn add_opened(connection: &Connection) -> rusqlite::Result<()> {
-    let known = "SELECT count(*) FROM pragma_table_info('sessions') WHERE name = 'opened'";
-    if connection.query_row(known, [], |row| row.get::<_, i64>(0))? == 0 {
-        connection
-            .execute_batch("ALTER TABLE sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0")?;
+/// Brings a table that was made before a column was thought of up to date.
+fn add_column(
+    connection: &Connection,
+    table: &'static str,
+    column: &'static str,
+    kind: &'static str,
+) -> rusqlite::Result<()> {
+    let known = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = ?2";
+    if connection.query_row(known, [table, column], |row| row.get::<_, i64>(0))? == 0 {
+        connection.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column} {kind}"))?;
     }
     Ok(())
 }
@@ -300,8 +228,12 @@ fn get_millis(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
-fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
-    SessionId::parse(&row.get::<_, String>(column)?).map_err(|error| {
+fn parsed<T>(
+    row: &Row<'_>,
+    column: usize,
+    parse: fn(&str) -> Result<T, IdError>,
+) -> rusqlite::Result<T> {
+    parse(&row.get::<_, String>(column)?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(
             column,
             rusqlite::types::Type::Text,
@@ -312,7 +244,7 @@ fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
 
 fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
-        id: id(row, 0)?,
+        id: parsed(row, 0, SessionId::parse)?,
         title: row.get(1)?,
         title_given: row.get(2)?,
         dir: row.get(3)?,
@@ -330,27 +262,9 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     })
 }
 
-fn device(row: &Row<'_>) -> rusqlite::Result<Device> {
-    Ok(Device {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        created_ms: get_millis(row, 2)?,
-        used_ms: get_millis(row, 3)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn a_device(id: &str, now_ms: u64) -> Device {
-        Device {
-            id: id.to_owned(),
-            name: "laptop".to_owned(),
-            created_ms: now_ms,
-            used_ms: now_ms,
-        }
-    }
 
     fn a_session(id: &str) -> Session {
         Session {
@@ -367,26 +281,6 @@ mod tests {
             busy: true,
             opened: false,
         }
-    }
-
-    #[test]
-    fn a_link_is_used_once_and_tells_why_not_again() {
-        let data = tempfile::tempdir().expect("a folder");
-        let mut catalog = Catalog::open(data.path()).expect("opens");
-        catalog.add_owner_link(&[1; 32], 0, 100).expect("kept");
-        catalog.add_owner_link(&[2; 32], 0, 100).expect("kept");
-        let mut redeem = |link, device: &str, at, cookie| {
-            catalog.redeem(&[link; 32], &a_device(device, at), &[cookie; 32])
-        };
-        assert!(matches!(redeem(9, "a", 1, 10), Err(RedeemError::Unknown)));
-        assert!(redeem(1, "a", 1, 10).is_ok());
-        assert!(matches!(redeem(1, "b", 1, 11), Err(RedeemError::Used)));
-        assert!(matches!(redeem(2, "b", 100, 11), Err(RedeemError::Expired)));
-        let found = catalog.device_of(&[10; 32]).expect("reads").expect("there");
-        assert_eq!(found.id, "a");
-        assert_eq!(catalog.device_of(&[11; 32]).expect("reads"), None);
-        assert!(catalog.remove_device("a").expect("writes"));
-        assert!(!catalog.remove_device("a").expect("writes"));
     }
 
     #[test]
@@ -426,5 +320,33 @@ mod tests {
         }
         let catalog = Catalog::open(data.path()).expect("opens");
         assert_eq!(catalog.sessions().expect("reads"), [a_session("s1")]);
+    }
+
+    #[test]
+    fn the_catalog_is_its_owners_alone() {
+        let data = tempfile::tempdir().expect("a folder");
+        std::fs::write(data.path().join("catalog.sqlite"), b"").expect("written");
+        let _open = Catalog::open(data.path()).expect("opens");
+        for file in std::fs::read_dir(data.path()).expect("lists") {
+            let file = file.expect("there");
+            let mode = file.metadata().expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{:?}", file.file_name());
+        }
+    }
+
+    #[test]
+    fn a_lost_catalog_beside_sessions_is_told_and_not_made_anew() {
+        let data = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(data.path().join("sessions/s1")).expect("made");
+        let gone = Catalog::open(data.path()).map(|_| ());
+        assert!(matches!(gone, Err(CatalogError::Lost { gone: true })));
+        let path = data.path().join("catalog.sqlite");
+        std::fs::write(&path, b"").expect("written");
+        let empty = Catalog::open(data.path()).map(|_| ());
+        assert!(matches!(empty, Err(CatalogError::Lost { gone: false })));
+        assert_eq!(std::fs::metadata(&path).expect("there").len(), 0);
+        std::fs::write(&path, b"not a database, but something").expect("written");
+        let damaged = Catalog::open(data.path()).map(|_| ());
+        assert!(matches!(damaged, Err(CatalogError::Sqlite(_))));
     }
 }

@@ -8,56 +8,78 @@ use axum::{
     extract::{Extension, Path, Request, State},
     http::{HeaderValue, Response, StatusCode, header},
     response::{Html, IntoResponse as _},
-    routing::{get, post},
+    routing::{MethodRouter, delete, get, post, put},
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use porthole_door::{
-    Admitted, PATH_ADMITTED, PATH_BUNDLE, PATH_HEALTH, PATH_LINK, PATH_MANIFEST, PATH_PROVE,
-    PATH_REDEEM, PATH_SIGN_OUT, PREFIX_OWNER_LINK, ProofRequest, Redeem, Redeemed, Redeemer,
+    Admitted, PREFIX_OWNER_LINK, PREFIX_SHARE_LINK, ProofRequest, Redeem, Redeemed, Redeemer,
     TIMEOUT_SECONDS,
 };
+use porthole_protocol::GuestMode;
 use serde::de::DeserializeOwned;
 
 use crate::{
     answer::{Failed, json},
-    caller::{Caller, Owner},
-    catalog::RedeemError,
+    caller::{Caller, address, guarded, guest_cookie},
+    catalog::{Grant, RedeemError},
     gate::Place,
-    link,
-    server::Server,
-    token::Token,
-    transfer,
+    link, name,
+    pass::Pass,
+    permit::Route,
+    server::{Server, now_ms},
+    token::{Token, random},
+    transfer::{download, upload},
 };
 
 /// Largest body of a door request.
 const BODY_BYTES: usize = 4 << 10;
-/// Longest name of a device, in characters.
-const NAME_CHARS: usize = 40;
-/// How long a browser or launcher keeps the cookie.
-const COOKIE_DAYS: i64 = 365;
-/// What a person sees who opens a link in a browser. It uses nothing up.
+/// How long a browser or launcher keeps the cookie of a device: a year.
+const COOKIE_SECONDS: u64 = 365 * 24 * 60 * 60;
+const OWNERS_HINT: &str = "make a new one with `portholed link owner`";
+const GUESTS_HINT: &str = "ask whoever sent it for a new one";
+/// The page; `{nonce}` is put in.
 const PAGE: &str = include_str!("page.html");
 
-/// Returns the routes.
+/// Returns the routes. Each is put behind its row of the table; there is no other way in.
 pub fn routes(server: Arc<Server>) -> Router {
-    let bundle = format!("{PATH_BUNDLE}{{sha256}}");
-    Router::new()
-        .route("/", get(page))
-        .route(PATH_HEALTH, get(health))
-        .route(PATH_PROVE, post(prove))
-        .route(PATH_REDEEM, post(redeem))
-        .route(PATH_ADMITTED, get(admitted))
-        .route(PATH_MANIFEST, get(manifest))
-        .route(&bundle, get(wasm))
-        .route(PATH_SIGN_OUT, post(sign_out))
-        .route(PATH_LINK, get(link::upgrade))
-        .merge(transfer::routes())
+    let mut router = Router::new();
+    for route in Route::ALL {
+        router = router.route(&route.path(), guarded(&server, *route, handler(*route)));
+    }
+    router
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(server)
 }
 
-async fn page() -> Html<&'static str> {
-    Html(PAGE)
+fn handler(route: Route) -> MethodRouter<Arc<Server>> {
+    match route {
+        Route::Page => get(page),
+        Route::Health => get(health),
+        Route::Prove => post(prove),
+        Route::Redeem => post(redeem),
+        Route::Admitted => get(admitted),
+        Route::Manifest => get(manifest),
+        Route::Bundle => get(wasm),
+        Route::SignOut => post(sign_out),
+        Route::Link => get(link::upgrade),
+        Route::UploadOpen => post(upload::open),
+        Route::UploadState => get(upload::state),
+        Route::UploadChunk => put(upload::chunk),
+        Route::UploadFinish => post(upload::finish),
+        Route::UploadDiscard => delete(upload::discard),
+        Route::Download => get(download::range),
+    }
+}
+
+/// What a person sees who opens a link in a browser. It uses nothing up, and what stands behind the `#` never comes here.
+async fn page() -> Response<Body> {
+    let nonce = URL_SAFE_NO_PAD.encode(random::<16>());
+    let policy = format!(
+        "default-src 'none'; style-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    let page = PAGE.replace("{nonce}", &nonce);
+    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(page)).into_response()
 }
 
 async fn health() -> Response<Body> {
@@ -90,42 +112,89 @@ async fn redeem(
     Extension(place): Extension<Place>,
     request: Request,
 ) -> Result<Response<Body>, Failed> {
-    server.may_redeem().map_err(too_often)?;
-    let asked: Redeem = body(request).await?;
-    let name = checked_name(&asked.name)?;
+    let (parts, rest) = request.into_parts();
+    let from = address(&parts).ok_or_else(Failed::internal)?;
+    server.may_redeem(from).map_err(too_often)?;
+    let had = guest_cookie(&parts.headers, &place);
+    let asked: Redeem = body(Request::from_parts(parts, rest)).await?;
+    let name = name::visible(&asked.name).map_err(|error| {
+        Failed::new(
+            StatusCode::BAD_REQUEST,
+            error.to_string(),
+            "use a shorter one",
+        )
+    })?;
+    if let Some(token) = Token::parse(PREFIX_SHARE_LINK, &asked.token) {
+        let name = if name.is_empty() { "a guest" } else { &name };
+        return redeem_share(&server, &place, &token, name, had);
+    }
     let token = Token::parse(PREFIX_OWNER_LINK, &asked.token)
-        .ok_or_else(|| redeem_failed(&RedeemError::Unknown))?;
+        .ok_or_else(|| redeem_failed(&RedeemError::Unknown, OWNERS_HINT))?;
+    let name = if name.is_empty() { "a device" } else { &name };
     let cookie = server
-        .redeem(&token, &name)
-        .map_err(|error| redeem_failed(&error))?;
-    let mut response = json(
-        StatusCode::OK,
-        &Redeemed {
-            who: Redeemer::Owner,
-        },
-    );
-    response.headers_mut().append(
-        header::SET_COOKIE,
-        set_cookie(&place, cookie.reveal(), COOKIE_DAYS)?,
-    );
-    Ok(response)
+        .redeem(&token, name, &from.to_string())
+        .map_err(|error| redeem_failed(&error, OWNERS_HINT))?;
+    let cookie = set_cookie(
+        &place,
+        place.device_cookie(),
+        cookie.reveal(),
+        COOKIE_SECONDS,
+    )?;
+    Ok(redeemed(Redeemer::Owner, cookie))
 }
 
-async fn admitted(_: Owner) -> Response<Body> {
-    json(
-        StatusCode::OK,
-        &Admitted {
-            who: Redeemer::Owner,
-        },
-    )
+fn redeem_share(
+    server: &Server,
+    place: &Place,
+    token: &Token,
+    name: &str,
+    had: Option<Token>,
+) -> Result<Response<Body>, Failed> {
+    let hash = had.as_ref().map(Token::hash);
+    let (grant, fresh) = server
+        .redeem_share(token, name, hash.as_ref())
+        .map_err(|error| redeem_failed(&error, GUESTS_HINT))?;
+    let cookie = fresh.or(had).ok_or_else(Failed::internal)?;
+    let seconds = grant.share.expires_ms.saturating_sub(now_ms()) / 1000;
+    let cookie = set_cookie(place, place.guest_cookie(), cookie.reveal(), seconds)?;
+    Ok(redeemed(guest(server, &grant), cookie))
 }
 
-async fn manifest(_: Caller, State(server): State<Arc<Server>>) -> Response<Body> {
+fn redeemed(who: Redeemer, cookie: HeaderValue) -> Response<Body> {
+    let mut response = json(StatusCode::OK, &Redeemed { who });
+    response.headers_mut().append(header::SET_COOKIE, cookie);
+    response
+}
+
+fn guest(server: &Server, grant: &Grant) -> Redeemer {
+    let share = &grant.share;
+    let kept = server.kept_session(&share.session);
+    Redeemer::Guest {
+        session: share.session.to_string(),
+        mode: match share.mode {
+            GuestMode::View => "view".to_owned(),
+            GuestMode::Full => "full".to_owned(),
+        },
+        may_approve: share.may_approve,
+        name: grant.name.clone(),
+        title: kept.map_or_else(String::new, |session| session.title),
+        expires_ms: share.expires_ms,
+    }
+}
+
+async fn admitted(caller: Caller, State(server): State<Arc<Server>>) -> Response<Body> {
+    let who = match &caller.grant {
+        None => Redeemer::Owner,
+        Some(grant) => guest(&server, grant),
+    };
+    json(StatusCode::OK, &Admitted { who })
+}
+
+async fn manifest(State(server): State<Arc<Server>>) -> Response<Body> {
     json(StatusCode::OK, &server.bundle().manifest)
 }
 
 async fn wasm(
-    _: Caller,
     State(server): State<Arc<Server>>,
     Path(sha256): Path<String>,
 ) -> Result<Response<Body>, Failed> {
@@ -141,17 +210,20 @@ async fn wasm(
 }
 
 async fn sign_out(
-    owner: Owner,
+    caller: Caller,
     State(server): State<Arc<Server>>,
     Extension(place): Extension<Place>,
 ) -> Result<Response<Body>, Failed> {
-    server
-        .sign_out(&owner.device.id)
-        .map_err(|_| Failed::internal())?;
+    let (ended, cookie) = match &caller.pass {
+        Pass::Device(device) => (server.sign_out(device), place.device_cookie()),
+        Pass::Guest { grant, .. } => (server.leave(grant), place.guest_cookie()),
+        Pass::Command => return Err(Failed::internal()),
+    };
+    ended.map_err(|_| Failed::internal())?;
     let mut response = json(StatusCode::OK, &serde_json::json!({}));
     response
         .headers_mut()
-        .append(header::SET_COOKIE, set_cookie(&place, "", 0)?);
+        .append(header::SET_COOKIE, set_cookie(&place, cookie, "", 0)?);
     Ok(response)
 }
 
@@ -200,46 +272,31 @@ fn too_often(wait: Duration) -> Failed {
     .retry_after(wait.as_secs() + 1)
 }
 
-fn redeem_failed(error: &RedeemError) -> Failed {
+fn redeem_failed(error: &RedeemError, hint: &str) -> Failed {
     let status = match error {
         RedeemError::Unknown => StatusCode::NOT_FOUND,
-        RedeemError::Used | RedeemError::Expired => StatusCode::GONE,
+        RedeemError::Used | RedeemError::Expired | RedeemError::Full => StatusCode::GONE,
         RedeemError::Catalog(error) => {
             tracing::error!("cannot redeem a link: {error}");
             return Failed::internal();
         }
     };
-    Failed::new(
-        status,
-        error.to_string(),
-        "make a new one with `portholed link owner`",
-    )
+    Failed::new(status, error.to_string(), hint)
 }
 
-fn checked_name(name: &str) -> Result<String, Failed> {
-    let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    let name = name.trim();
-    if name.chars().count() > NAME_CHARS {
-        return Err(Failed::new(
-            StatusCode::BAD_REQUEST,
-            format!("the name is longer than {NAME_CHARS} characters"),
-            "",
-        ));
-    }
-    Ok(if name.is_empty() {
-        "a device".to_owned()
-    } else {
-        name.to_owned()
-    })
-}
-
-fn set_cookie(place: &Place, value: &str, days: i64) -> Result<HeaderValue, Failed> {
-    let cookie = cookie::Cookie::build((place.device_cookie(), value.to_owned()))
+fn set_cookie(
+    place: &Place,
+    name: String,
+    value: &str,
+    seconds: u64,
+) -> Result<HeaderValue, Failed> {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let cookie = cookie::Cookie::build((name, value.to_owned()))
         .path("/")
         .http_only(true)
         .same_site(cookie::SameSite::Strict)
         .secure(place.scheme == "https")
-        .max_age(cookie::time::Duration::days(days))
+        .max_age(cookie::time::Duration::seconds(seconds))
         .build();
     let mut value = HeaderValue::from_str(&cookie.to_string()).map_err(|_| Failed::internal())?;
     value.set_sensitive(true);

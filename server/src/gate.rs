@@ -1,8 +1,10 @@
 //! Where a request may come from: decided from its headers alone, before any route is looked at.
 //! Who is asking is decided later (`caller`), what they may do after that (`permit`).
 
-use axum::http::{HeaderMap, Method, Uri, header};
-use porthole_door::PATH_LINK;
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
+use porthole_door::{
+    COOKIE_DEVICE, COOKIE_DEVICE_PORT, COOKIE_GUEST, COOKIE_GUEST_PORT, PATH_LINK,
+};
 
 /// What the owner configured about where requests come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +14,10 @@ pub struct Rules {
     /// Whether this server encrypts by itself: then it is reached with https only.
     pub own_tls: bool,
 }
+
+/// The address of whoever opened the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub std::net::IpAddr);
 
 /// How the client reached the server: what `Host` said, once that was found allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +33,19 @@ pub struct Place {
 impl Place {
     /// Returns the name of the cookie of an owner's device here.
     pub fn device_cookie(&self) -> String {
+        self.cookie(COOKIE_DEVICE, COOKIE_DEVICE_PORT)
+    }
+
+    /// Returns the name of a guest's cookie here.
+    pub fn guest_cookie(&self) -> String {
+        self.cookie(COOKIE_GUEST, COOKIE_GUEST_PORT)
+    }
+
+    /// All ports of a host share one cookie jar, so on loopback the name tells them apart.
+    fn cookie(&self, https: &str, http: &str) -> String {
         match self.scheme {
-            "https" => "__Host-porthole-device".to_owned(),
-            _ => format!("porthole-device-{}", self.port),
+            "https" => https.to_owned(),
+            _ => format!("{http}{}", self.port),
         }
     }
 
@@ -107,7 +123,7 @@ pub fn admit(
     let host = single(headers, header::HOST.as_str()).ok_or(Refusal::BadHost)?;
     let place = place(host, is_forwarded_https(headers), rules)?;
     check_forwarded(headers, &place)?;
-    check_fetch_site(headers)?;
+    check_fetch_metadata(headers)?;
     check_origin(uri, headers, &place)?;
     Ok(place)
 }
@@ -189,12 +205,17 @@ fn check_forwarded(headers: &HeaderMap, place: &Place) -> Result<(), Refusal> {
     }
 }
 
-fn check_fetch_site(headers: &HeaderMap) -> Result<(), Refusal> {
-    let foreign = headers
-        .get_all("sec-fetch-site")
-        .iter()
-        .any(|value| value != "same-origin" && value != "none");
-    if foreign {
+/// What a browser says about a request cannot be forged by a page. Nothing of this server is shown inside another page.
+fn check_fetch_metadata(headers: &HeaderMap) -> Result<(), Refusal> {
+    let any = |name, refused: fn(&HeaderValue) -> bool| headers.get_all(name).iter().any(refused);
+    let foreign = any("sec-fetch-site", |v| v != "same-origin" && v != "none");
+    let framed = any("sec-fetch-dest", |v| {
+        matches!(
+            v.as_bytes(),
+            b"frame" | b"iframe" | b"embed" | b"object" | b"fencedframe"
+        )
+    });
+    if foreign || framed {
         Err(Refusal::ForeignOrigin)
     } else {
         Ok(())
@@ -219,7 +240,7 @@ fn check_origin(uri: &Uri, headers: &HeaderMap, place: &Place) -> Result<(), Ref
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{HeaderName, HeaderValue};
+    use axum::http::HeaderName;
 
     use super::*;
 
@@ -397,6 +418,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_shown_inside_another_page() {
+        for (dest, ok) in [
+            ("document", true),
+            ("empty", true),
+            ("iframe", false),
+            ("frame", false),
+            ("embed", false),
+            ("object", false),
+        ] {
+            let asked = ask("/", &[("host", "127.0.0.1:1"), ("sec-fetch-dest", dest)]);
+            assert_eq!(asked.is_ok(), ok, "{dest}");
+        }
+    }
+
+    #[test]
     fn forwarded_headers_are_for_configured_hosts_only() {
         for name in FORWARDED {
             let asked = ask("/", &[("host", "127.0.0.1:1"), (name, "https")]);
@@ -416,8 +452,10 @@ mod tests {
     fn the_cookie_is_named_by_the_port_that_the_client_sees() {
         let place = ask("/", &[("host", "localhost:9000")]).expect("in");
         assert_eq!(place.device_cookie(), "porthole-device-9000");
+        assert_eq!(place.guest_cookie(), "porthole-guest-9000");
         let place = ask("/", &[("host", "box.example")]).expect("in");
         assert_eq!(place.device_cookie(), "__Host-porthole-device");
+        assert_eq!(place.guest_cookie(), "__Host-porthole-guest");
     }
 
     proptest::proptest! {

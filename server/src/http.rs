@@ -38,7 +38,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::{
     answer::{Failed, secure},
     door,
-    gate::{self, Refusal},
+    gate::{self, Peer, Refusal},
     lobby::{Entry, Lobby, Seat},
     server::{Server, locked},
     steady::{STALL, Steady},
@@ -134,6 +134,7 @@ impl Open {
         let sits = Arc::new(Sits {
             open: self.clone(),
             seat,
+            peer: Peer(peer),
         });
         let connection = connection(sits.clone());
         let task = tokio::spawn(async move {
@@ -148,6 +149,7 @@ impl Open {
 struct Sits {
     open: Arc<Open>,
     seat: Seat,
+    peer: Peer,
 }
 
 impl Drop for Sits {
@@ -271,6 +273,7 @@ async fn answered(
     let response = match place {
         Ok(place) => {
             request.extensions_mut().insert(place);
+            request.extensions_mut().insert(answering.0.peer);
             route(routes, request).await
         }
         Err(refusal) => refused(refusal),

@@ -3,14 +3,17 @@
 //! In reading order: where a request may come from, who it is from, what they may do; then what is kept; then how
 //! everything is connected.
 
+pub mod access;
 pub mod caller;
 pub mod gate;
+pub mod pass;
 pub mod permit;
 
 pub mod bundle;
 pub mod catalog;
 pub mod data;
 pub mod key;
+pub mod name;
 pub mod sessions;
 pub mod token;
 

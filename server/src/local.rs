@@ -23,10 +23,11 @@ use tokio::{
 };
 
 use crate::{
-    catalog::Device,
+    access::OWNER_LINK_SECONDS,
     data::make_private,
     outbox::{Next, Out},
-    server::{OWNER_LINK_SECONDS, Server, owner},
+    pass::Pass,
+    server::{Server, owner},
     switchboard::{Counts, Input},
 };
 
@@ -40,13 +41,6 @@ pub enum Ask {
     Stop,
     /// For an owner link.
     OwnerLink,
-    /// Which devices there are.
-    Devices,
-    /// To sign one out.
-    SignOut {
-        /// Which.
-        device: String,
-    },
     /// To become a link.
     Link,
 }
@@ -57,7 +51,7 @@ pub enum Ask {
 pub enum Tell {
     /// How it is.
     Status(Status),
-    /// It ends, or a device is signed out.
+    /// It ends.
     Done,
     /// An owner link.
     OwnerLink {
@@ -65,11 +59,6 @@ pub enum Tell {
         link: String,
         /// For how many seconds it can be used.
         seconds: u64,
-    },
-    /// The devices.
-    Devices {
-        /// The newest first.
-        devices: Vec<Device>,
     },
     /// It could not.
     Failed {
@@ -202,16 +191,6 @@ fn answer(server: &Arc<Server>, ask: &Ask, status: impl Fn() -> Status) -> Tell 
             link,
             seconds: OWNER_LINK_SECONDS,
         }),
-        Ask::Devices => server
-            .catalog()
-            .devices()
-            .map(|devices| Tell::Devices { devices }),
-        Ask::SignOut { device } => server.sign_out(device).map(|there| match there {
-            true => Tell::Done,
-            false => Tell::Failed {
-                message: "there is no such device".to_owned(),
-            },
-        }),
         Ask::Link => Ok(Tell::Done),
     };
     told.unwrap_or_else(|error| Tell::Failed {
@@ -224,7 +203,7 @@ async fn link(
     mut reader: impl AsyncBufRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let (connection, outlet) = server.connect(owner(), None);
+    let (connection, outlet) = server.connect(owner(), Pass::Command);
     let read = async {
         while let Some(line) = read_line(&mut reader).await? {
             let text = std::str::from_utf8(&line).unwrap_or("");
@@ -242,7 +221,11 @@ async fn link(
             }
         }
     };
-    let ended = tokio::select! { ended = read => ended, ended = write => ended };
+    let ended = tokio::select! {
+        ended = read => ended,
+        ended = write => ended,
+        () = outlet.until_overfull() => Ok(()),
+    };
     server.disconnect(connection);
     ended
 }

@@ -92,6 +92,16 @@ impl Outbox {
         }
     }
 
+    /// Nothing more comes, and of what waits nothing is sent but this last word.
+    pub fn cut_off(&mut self, last: Out) {
+        if self.end != End::Now {
+            self.end = End::AfterQueue;
+            self.behind.clear();
+            self.bytes = last.len();
+            self.queue = VecDeque::from([(Lane::Must, last)]);
+        }
+    }
+
     /// Returns whether replies alone passed the bound.
     pub fn is_overfull(&self) -> bool {
         self.end == End::Now
@@ -234,6 +244,17 @@ mod tests {
         outbox.finish();
         outbox.push(Lane::Must, text(4));
         assert_eq!(outbox.take(), Next::Send(vec![text(3)]));
+        assert_eq!(outbox.take(), Next::End);
+    }
+
+    #[test]
+    fn who_is_cut_off_gets_the_reason_and_nothing_of_what_waited() {
+        let mut outbox = Outbox::default();
+        outbox.push(Lane::Must, text(3));
+        outbox.push(Lane::Topic(Topic::Sessions), text(5 << 20));
+        outbox.cut_off(text(7));
+        outbox.push(Lane::Must, text(4));
+        assert_eq!(outbox.take(), Next::Send(vec![text(7)]));
         assert_eq!(outbox.take(), Next::End);
     }
 }

@@ -14,6 +14,8 @@ use crate::{
 pub struct Outlet {
     outbox: Mutex<Outbox>,
     bell: Notify,
+    cut: Notify,
+    overfull: Notify,
 }
 
 impl Outlet {
@@ -30,8 +32,34 @@ impl Outlet {
 
     /// Puts a frame at the end.
     pub fn push(&self, lane: Lane, out: Out) {
-        locked(&self.outbox).push(lane, out);
+        let overfull = {
+            let mut outbox = locked(&self.outbox);
+            outbox.push(lane, out);
+            outbox.is_overfull()
+        };
         self.bell.notify_one();
+        if overfull {
+            self.overfull.notify_one();
+        }
+    }
+
+    /// Returns once replies alone passed the bound: its writer may then be waiting for a peer that reads nothing.
+    pub async fn until_overfull(&self) {
+        while !locked(&self.outbox).is_overfull() {
+            self.overfull.notified().await;
+        }
+    }
+
+    /// Nothing more comes but this last word; what waits is dropped.
+    pub fn cut_off(&self, last: Out) {
+        locked(&self.outbox).cut_off(last);
+        self.bell.notify_one();
+        self.cut.notify_one();
+    }
+
+    /// Returns once this way out was cut off: its reader may be slow, and gets no more than a moment.
+    pub async fn until_cut_off(&self) {
+        self.cut.notified().await;
     }
 
     /// Nothing more comes; what waits is still sent.

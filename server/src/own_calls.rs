@@ -9,7 +9,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    access::NewShare,
     data::make_private,
+    pass::Pass,
     permit::session_of,
     server::{Server, now_ms},
     sessions::{self, Then},
@@ -19,7 +21,13 @@ use crate::{
 
 impl Server {
     /// Answers a call, now or once the answer is found.
-    pub(crate) fn serve(self: &Arc<Self>, connection: ConnectionId, id: u64, call: Call) {
+    pub(crate) fn serve(
+        self: &Arc<Self>,
+        connection: ConnectionId,
+        id: u64,
+        call: Call,
+        pass: &Pass,
+    ) {
         let asks_models = matches!(
             call,
             Call::Models {} | Call::SessionCreate { model: Some(_), .. }
@@ -54,13 +62,61 @@ impl Server {
                 title,
                 model,
             } => self.create(&request, dir, title.as_deref(), model),
-            call => self.change(&call),
+            call => match self.access_call(call, pass) {
+                Ok(result) => result,
+                Err(call) => self.change(&call),
+            },
         };
         self.handle(Input::Answered {
             connection,
             id,
             result,
         });
+    }
+
+    /// Answers a call about who may come in; gives back one that is about something else.
+    fn access_call(
+        self: &Arc<Self>,
+        call: Call,
+        pass: &Pass,
+    ) -> Result<Result<Box<RawValue>, CallError>, Call> {
+        let answer = match call {
+            Call::ShareCreate {
+                session,
+                request,
+                mode,
+                may_approve,
+                once,
+                name,
+                seconds,
+            } => self
+                .share(NewShare {
+                    session,
+                    request,
+                    mode,
+                    may_approve,
+                    once,
+                    name,
+                    seconds,
+                })
+                .and_then(|shared| reply(&shared)),
+            Call::ShareList { session } => self
+                .shares(session.as_ref())
+                .map_err(catalog_failed)
+                .and_then(|shares| reply(&replies::Shares { shares })),
+            Call::ShareRevoke { id } => {
+                done(self.revoke(&id), "share link or guest", "portholed links")
+            }
+            Call::DeviceList {} => self
+                .device_rows(pass)
+                .map_err(catalog_failed)
+                .and_then(|devices| reply(&replies::Devices { devices })),
+            Call::DeviceSignOut { device } => {
+                done(self.sign_out(&device), "device", "portholed devices")
+            }
+            call => return Err(call),
+        };
+        Ok(answer)
     }
 
     fn create(
@@ -108,7 +164,10 @@ impl Server {
         }
         match then {
             Then::Nothing => {}
-            Then::Halt => self.handle(Input::Halt(id)),
+            Then::Halt => {
+                self.end_guests_of(&id).map_err(catalog_failed)?;
+                self.handle(Input::Halt(id));
+            }
             Then::Retry => self.handle(Input::Retry(id)),
         }
         reply(&replies::Done {})
@@ -150,6 +209,20 @@ impl Server {
 fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
     serde_json::value::to_raw_value(value)
         .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))
+}
+
+fn done(
+    removed: rusqlite::Result<bool>,
+    what: &str,
+    lists: &str,
+) -> Result<Box<RawValue>, CallError> {
+    match removed.map_err(catalog_failed)? {
+        true => reply(&replies::Done {}),
+        false => Err(
+            CallError::new(ErrorCode::NotFound, format!("there is no such {what}"))
+                .hint(format!("`{lists}` lists them")),
+        ),
+    }
 }
 
 fn catalog_failed(error: rusqlite::Error) -> CallError {

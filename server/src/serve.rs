@@ -9,7 +9,7 @@ use tokio::{
 
 use crate::{
     bundle::{BundleError, BundleSource},
-    catalog::Catalog,
+    catalog::{Catalog, CatalogError},
     data::{DataError, DataFolder},
     gate::Rules,
     http::{self, ListenError},
@@ -71,6 +71,8 @@ pub enum ServeError {
     #[error(transparent)]
     Listen(#[from] ListenError),
     #[error("cannot open the catalog in the data folder: {0}")]
+    Open(#[from] CatalogError),
+    #[error("cannot read the catalog in the data folder: {0}")]
     Catalog(#[from] rusqlite::Error),
     #[error("cannot make the server's socket or catch signals: {0}")]
     Io(#[from] io::Error),
@@ -94,7 +96,10 @@ impl ServeError {
                 "listen on 127.0.0.1 and use `ssh -L`; or give `--tls-cert` and `--tls-key`; or put a proxy with TLS before it and say `--allow-host HOST`".to_owned()
             }
             Self::Listen(ListenError::Io(..)) => "use another address with `--listen ADDR`".to_owned(),
-            Self::Catalog(_) => "is the disk full, or the file damaged?".to_owned(),
+            Self::Open(CatalogError::Lost { .. }) => {
+                "put `catalog.sqlite` back from a backup, or move `sessions/` away to begin anew".to_owned()
+            }
+            Self::Open(_) | Self::Catalog(_) => "is the disk full, or the file damaged?".to_owned(),
             Self::Io(_) => String::new(),
         }
     }

@@ -2,7 +2,7 @@
 //! It decides nothing.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -11,29 +11,27 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use porthole_door::{Link, LinkControl, LinkKind, PREFIX_DEVICE, PREFIX_OWNER_LINK};
-use porthole_protocol::{Role, SessionId, Who};
+use porthole_door::LinkControl;
+use porthole_protocol::{AccessId, Role, SessionId, Who};
 use porthole_worker::wire::{ConnectionId, Open};
 use tokio::sync::{Notify, watch};
 
 use crate::{
     bundle::{Bundle, BundleError, BundleSource},
-    catalog::{Catalog, Device, RedeemError, Session},
+    catalog::{Catalog, Session},
     data::make_private,
     gate::Rules,
     key::ServerKey,
     limiter::Limiter,
     outbox::{Lane, Out},
     outlet::Outlet,
+    pass::Pass,
     redact::{self, Redaction},
     switchboard::{Counts, Effect, Input, Switchboard},
-    token::{Token, random_id},
     transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
 };
 
-/// How long an owner link can be used.
-pub const OWNER_LINK_SECONDS: u64 = 10 * 60;
 /// After how long without watchers and work a worker stops.
 const IDLE_SECONDS: u64 = 5 * 60;
 
@@ -75,7 +73,8 @@ pub struct Server {
     board: Mutex<Switchboard>,
     outlets: Mutex<HashMap<ConnectionId, Arc<Outlet>>>,
     workers: Mutex<HashMap<SessionId, WorkerHandle>>,
-    limiter: Mutex<Limiter>,
+    pub(crate) limiter: Mutex<Limiter>,
+    access: watch::Sender<()>,
     transfers: Transfers,
     next_connection: AtomicU64,
     started: Instant,
@@ -105,6 +104,7 @@ impl Server {
             outlets: Mutex::default(),
             workers: Mutex::default(),
             limiter: Mutex::new(Limiter::new(Instant::now())),
+            access: watch::Sender::new(()),
             transfers: Transfers::new(parts.upload_bytes),
             next_connection: AtomicU64::new(1),
             started: Instant::now(),
@@ -123,20 +123,21 @@ impl Server {
     }
 
     /// Opens a connection; returns its number and its way out.
-    pub fn connect(
-        self: &Arc<Self>,
-        who: Who,
-        device: Option<String>,
-    ) -> (ConnectionId, Arc<Outlet>) {
+    pub fn connect(self: &Arc<Self>, who: Who, pass: Pass) -> (ConnectionId, Arc<Outlet>) {
         let connection = self.next_connection.fetch_add(1, Ordering::Relaxed);
         let outlet = Arc::new(Outlet::default());
         locked(&self.outlets).insert(connection, outlet.clone());
         self.handle(Input::Opened {
             connection,
             who,
-            device,
+            pass,
         });
         (connection, outlet)
+    }
+
+    /// Returns how many links are open.
+    pub fn links(&self) -> usize {
+        locked(&self.outlets).len()
     }
 
     /// Ends a connection.
@@ -191,6 +192,21 @@ impl Server {
         locked(&self.catalog)
     }
 
+    /// Says that someone's access ended.
+    pub(crate) fn access_changed(&self) {
+        self.access.send_replace(());
+    }
+
+    /// Returns what tells of each end of someone's access.
+    pub(crate) fn access_changes(&self) -> watch::Receiver<()> {
+        self.access.subscribe()
+    }
+
+    /// Returns the ids of devices and guests that are connected.
+    pub fn passes(&self) -> BTreeSet<AccessId> {
+        locked(&self.board).passes()
+    }
+
     /// Returns the counts, and for how long the server has been up.
     pub fn counts(&self) -> (Counts, Duration) {
         (locked(&self.board).counts(), self.started.elapsed())
@@ -243,63 +259,6 @@ impl Server {
         Ok(())
     }
 
-    /// Makes an owner link. The result is a secret.
-    ///
-    /// # Errors
-    /// Where the catalog fails.
-    pub fn owner_link(&self) -> rusqlite::Result<String> {
-        let token = Token::new(PREFIX_OWNER_LINK);
-        let now = now_ms();
-        self.catalog()
-            .add_owner_link(&token.hash(), now, now + OWNER_LINK_SECONDS * 1000)?;
-        let link = Link {
-            origin: self.origin.clone(),
-            kind: LinkKind::Owner,
-            token: token.reveal().to_owned(),
-            fingerprint: self.key.fingerprint(),
-        };
-        Ok(link.to_text())
-    }
-
-    /// Takes one from the allowance of redeems.
-    ///
-    /// # Errors
-    /// How long to wait.
-    pub fn may_redeem(&self) -> Result<(), Duration> {
-        locked(&self.limiter).take(Instant::now())
-    }
-
-    /// Uses a link up; returns the cookie of the new device.
-    ///
-    /// # Errors
-    /// [`RedeemError`]
-    pub fn redeem(&self, link: &Token, name: &str) -> Result<Token, RedeemError> {
-        let cookie = Token::new(PREFIX_DEVICE);
-        let now = now_ms();
-        let device = Device {
-            id: random_id::<8>(),
-            name: name.to_owned(),
-            created_ms: now,
-            used_ms: now,
-        };
-        self.catalog()
-            .redeem(&link.hash(), &device, &cookie.hash())?;
-        tracing::info!(device = device.id, "a device of the owner was let in");
-        Ok(cookie)
-    }
-
-    /// Forgets a device and closes its connections; returns whether there was one.
-    ///
-    /// # Errors
-    /// Where the catalog fails.
-    pub fn sign_out(self: &Arc<Self>, device: &str) -> rusqlite::Result<bool> {
-        let removed = self.catalog().remove_device(device)?;
-        self.handle(Input::SignedOut {
-            device: device.to_owned(),
-        });
-        Ok(removed)
-    }
-
     /// Says that the server is to end.
     pub fn shut_down(&self) {
         self.down.send_replace(true);
@@ -336,13 +295,21 @@ impl Server {
                 control,
             } => self.control(connection, &control),
             Effect::Close { connection } => self.finish(connection),
+            Effect::CutOff {
+                connection,
+                control,
+            } => self.cut_off(connection, &control),
             Effect::Serve {
                 connection,
                 id,
                 call,
-            } => self.serve(connection, id, call),
+                pass,
+            } => self.serve(connection, id, call, &pass),
+            Effect::PresenceLater { session, after } => {
+                self.later(after, Input::PresenceDue(session))
+            }
             Effect::Start(session) => self.start_worker(&session),
-            Effect::StartLater { session, after } => self.start_later(session, after),
+            Effect::StartLater { session, after } => self.later(after, Input::StartDue(session)),
             Effect::Tell { session, message } => {
                 if let Some(worker) = locked(&self.workers).get(&session) {
                     worker.tell(message);
@@ -374,11 +341,18 @@ impl Server {
         }
     }
 
-    fn start_later(self: &Arc<Self>, session: SessionId, after: Duration) {
+    fn cut_off(&self, connection: ConnectionId, control: &LinkControl) {
+        let last = serde_json::to_vec(control).unwrap_or_default();
+        if let Some(outlet) = locked(&self.outlets).get(&connection) {
+            outlet.cut_off(Out::Control(last.into()));
+        }
+    }
+
+    fn later(self: &Arc<Self>, after: Duration, input: Input) {
         let server = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            server.handle(Input::StartDue(session));
+            server.handle(input);
         });
     }
 

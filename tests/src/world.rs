@@ -127,12 +127,26 @@ impl World {
     /// # Errors
     /// Where it does not say that it listens.
     pub fn serve_on(&self, listen: &str) -> anyhow::Result<Server> {
+        self.serve_with(&["--listen", listen], &[])
+    }
+
+    /// Starts a server with more arguments, of which one is `--listen`, and more variables.
+    ///
+    /// # Errors
+    /// Where it does not say that it listens.
+    pub fn serve_with(
+        &self,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> anyhow::Result<Server> {
         let mut child = self
             .command("portholed")
-            .args(["serve", "--listen", listen, "--data"])
+            .envs(variables.iter().copied())
+            .args(["serve", "--data"])
             .arg(self.data())
             .arg("--bundle")
             .arg(self.bundle())
+            .args(arguments)
             .stdout(Stdio::piped())
             .stderr(
                 fs::File::options()
@@ -144,7 +158,9 @@ impl World {
         let stdout = child.stdout.take().context("the server has an output")?;
         let mut lines = BufReader::new(stdout).lines();
         for line in lines.by_ref() {
-            if let Some(address) = line?.strip_prefix("listening on http://") {
+            let line = line?;
+            let origin = line.strip_prefix("listening on ");
+            if let Some((_, address)) = origin.and_then(|origin| origin.split_once("://")) {
                 let address = address.trim().to_owned();
                 fs::write(self.folder.path().join("address"), &address)?;
                 return Ok(Server { child, address });

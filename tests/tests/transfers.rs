@@ -106,7 +106,10 @@ fn what_is_uploaded_comes_back_the_same_and_never_over_a_file() {
     assert!(sent.status.success(), "{}", said(&sent));
     let printed = String::from_utf8(sent.stdout).expect("text");
     let id = printed.split_whitespace().next().expect("an id");
-    assert_eq!(fs::read(scene.blobs().join(id)).expect("kept"), pattern(5 * MIB + 3));
+    assert_eq!(
+        fs::read(scene.blobs().join(id)).expect("kept"),
+        pattern(5 * MIB + 3)
+    );
     let folder = scene.world.home().join("saved");
     fs::create_dir(&folder).expect("made");
     let to = folder.display().to_string();
@@ -116,11 +119,18 @@ fn what_is_uploaded_comes_back_the_same_and_never_over_a_file() {
     }
     assert_eq!(names(&folder), ["report (2).bin", "report.bin"]);
     for name in names(&folder) {
-        assert_eq!(fs::read(folder.join(name)).expect("read"), pattern(5 * MIB + 3));
+        assert_eq!(
+            fs::read(folder.join(name)).expect("read"),
+            pattern(5 * MIB + 3)
+        );
     }
     let none = scene.porthole(&["download", "nothing", "--to", &to]);
     assert_eq!(none.status.code(), Some(1));
-    assert!(said(&none).contains("there is no such file"), "{}", said(&none));
+    assert!(
+        said(&none).contains("there is no such file"),
+        "{}",
+        said(&none)
+    );
     assert_eq!(names(&folder).len(), 2);
 }
 
@@ -165,7 +175,10 @@ fn a_connection_that_is_cut_in_the_middle_is_taken_up_again() {
     assert!(between.was_done(), "the connection was cut");
     let printed = String::from_utf8(sent.stdout).expect("text");
     let id = printed.split_whitespace().next().expect("an id");
-    assert_eq!(fs::read(scene.blobs().join(id)).expect("kept"), pattern(8 * MIB));
+    assert_eq!(
+        fs::read(scene.blobs().join(id)).expect("kept"),
+        pattern(8 * MIB)
+    );
     assert_eq!(names(&scene.blobs()).len(), 2, "nothing half beside it");
     let to = scene.world.home().join("saved");
     fs::create_dir(&to).expect("made");
@@ -173,7 +186,10 @@ fn a_connection_that_is_cut_in_the_middle_is_taken_up_again() {
     let saved = scene.porthole(&["download", id, "--to", &to.display().to_string()]);
     assert!(saved.status.success(), "{}", said(&saved));
     assert!(between.was_done(), "the connection was cut");
-    assert_eq!(fs::read(to.join("report.bin")).expect("read"), pattern(8 * MIB));
+    assert_eq!(
+        fs::read(to.join("report.bin")).expect("read"),
+        pattern(8 * MIB)
+    );
 }
 
 #[test]
@@ -192,7 +208,15 @@ fn a_file_that_changes_while_it_is_read_is_given_up_and_nothing_stays() {
     fs::create_dir(&to).expect("made");
     between.at(between.moved() + 2 * MIB as u64, Trick::Append(there));
     let path = to.display().to_string();
-    let arguments = ["download", "log.bin", "--file", "--session", &scene.session, "--to", &path];
+    let arguments = [
+        "download",
+        "log.bin",
+        "--file",
+        "--session",
+        &scene.session,
+        "--to",
+        &path,
+    ];
     let saved = scene.porthole(&arguments);
     assert_eq!(saved.status.code(), Some(1));
     let words = "the file changed while loading; open it again";
@@ -213,7 +237,12 @@ fn an_ended_upload_leaves_nothing_on_the_server() {
     let file = scene.file("report.bin", 20 * MIB);
     between.at(between.moved() + 4 * MIB as u64, Trick::Hold);
     let mut command = scene.world.command("porthole");
-    command.args(["upload", &file.display().to_string(), "--session", &scene.session]);
+    command.args([
+        "upload",
+        &file.display().to_string(),
+        "--session",
+        &scene.session,
+    ]);
     let child = command.spawn().expect("starts");
     between.wait_done();
     assert_eq!(names(&scene.blobs()).len(), 1, "half of it is there");
@@ -292,10 +321,12 @@ impl Between {
                 let Ok(server) = TcpStream::connect(&to) else {
                     continue;
                 };
-                let pair = |a: &TcpStream, b: &TcpStream| {
-                    Some((a.try_clone().ok()?, b.try_clone().ok()?))
-                };
-                for (from, to) in [pair(&client, &server), pair(&server, &client)].into_iter().flatten() {
+                let pair =
+                    |a: &TcpStream, b: &TcpStream| Some((a.try_clone().ok()?, b.try_clone().ok()?));
+                for (from, to) in [pair(&client, &server), pair(&server, &client)]
+                    .into_iter()
+                    .flatten()
+                {
                     let shared = shared.clone();
                     std::thread::spawn(move || shared.carry(from, to));
                 }
@@ -333,7 +364,11 @@ impl Shared {
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             let moved = self.moved.fetch_add(count as u64, Ordering::SeqCst) + count as u64;
             let due = moved >= self.at.load(Ordering::SeqCst);
-            let trick = if due { self.trick.lock().expect("whole").take() } else { None };
+            let trick = if due {
+                self.trick.lock().expect("whole").take()
+            } else {
+                None
+            };
             let holds = matches!(trick, Some(Trick::Hold));
             match trick {
                 Some(Trick::Cut) => {

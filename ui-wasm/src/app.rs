@@ -12,6 +12,7 @@ use porthole_protocol::{ConversationId, SessionId, Topic, replies};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use crate::{
+    composer::Chip,
     conversation::Conversation,
     conversation_view,
     effects::{Effects, Purpose},
@@ -22,6 +23,7 @@ use crate::{
     look::Look,
     notice::Tone,
     picker::Picker,
+    share::Sharing,
 };
 use pace::{Cause, Pace};
 
@@ -41,10 +43,13 @@ pub struct App {
     pub(crate) picker: Option<Picker>,
     pub(crate) help: Option<Help>,
     pub(crate) models: Option<replies::Models>,
+    pub(crate) sharing: Sharing,
     /// Until when the list takes no letters, in milliseconds since the Unix epoch.
     pub(crate) deaf_until_ms: u64,
     pub(crate) interrupted_ms: Option<u64>,
     size: Option<Size>,
+    /// The screen that was drawn last, kept because making its cells costs more than drawing them.
+    screen_cells: Buffer,
     dirty: bool,
     pace: Pace,
     place: Option<Option<Place>>,
@@ -82,7 +87,7 @@ impl App {
             Event::Outcome { request, outcome } => self.outcome(request, outcome),
             Event::Wake => self.dirty |= self.pace.woke(),
             Event::SaveSnapshot | Event::Stop => self.save(),
-            Event::Attached(_) => {}
+            Event::Attached(file) => self.attached(file),
         }
     }
 
@@ -109,12 +114,37 @@ impl App {
                     screen.composer.set(text.trim_end_matches('\n'));
                 }
             }
-            (Some(Purpose::Copy), Outcome::Done(words)) => self.fx.say(Tone::Done, words),
+            (Some(Purpose::Told), Outcome::Done(words)) => self.fx.say(Tone::Done, words),
             (_, Outcome::Refused(words)) => self.fx.say(Tone::Info, words),
             (_, Outcome::Failed(words)) => self.fx.say(Tone::Error, words),
             (_, Outcome::Done(_) | Outcome::Edited(_)) => {}
         }
         self.dirty = true;
+    }
+
+    /// A file belongs to the conversation in which the visitor agreed to it, also where another is open by now.
+    fn attached(&mut self, file: porthole_bridge::Attached) {
+        self.dirty = true;
+        let (Ok(session), Ok(id)) = (
+            SessionId::parse(&file.place.session),
+            porthole_protocol::AttachmentId::parse(&file.id),
+        ) else {
+            return;
+        };
+        let key = (session, ConversationId(file.place.conversation));
+        let Some(screen) = self.screens.get_mut(&key) else {
+            return;
+        };
+        let chip = Chip {
+            id,
+            name: file.name,
+            bytes: file.bytes,
+            media_type: file.media_type,
+        };
+        if !screen.composer.attach(chip) {
+            self.fx
+                .say(Tone::Error, "a message takes at most ten files");
+        }
     }
 
     /// Returns the open conversation.
@@ -209,10 +239,13 @@ impl App {
         let size = self.size?;
         self.dirty = false;
         let area = Rect::new(0, 0, size.cols, size.rows);
-        let mut buf = Buffer::empty(area);
+        let mut buf = std::mem::take(&mut self.screen_cells);
+        buf.resize(area);
+        buf.reset();
         let cursor = self.view(area, &mut buf);
         self.out
             .push(Request::Frame(frame::encode(&buf, cursor, self.look.depth)));
+        self.screen_cells = buf;
         self.open
             .as_ref()
             .and_then(|key| self.screens.get_mut(key))

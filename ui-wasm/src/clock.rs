@@ -27,6 +27,23 @@ pub(crate) fn when(at_ms: u64, now_ms: u64, utc_offset_minutes: i16) -> String {
     }
 }
 
+/// Returns when something that comes ends, as short as it stays clear: "18:30" today, "Tue 18:30" this week, else "3 Nov".
+pub(crate) fn until(at_ms: u64, now_ms: u64, utc_offset_minutes: i16) -> String {
+    let at = local(at_ms, utc_offset_minutes);
+    let now = local(now_ms, utc_offset_minutes);
+    let day = at.div_euclid(DAY_MS);
+    let minute = at.rem_euclid(DAY_MS) / 60_000;
+    let time = format!("{:02}:{:02}", minute / 60, minute % 60);
+    match day - now.div_euclid(DAY_MS) {
+        ..=0 => time,
+        1..7 => format!("{} {time}", DAYS[day.rem_euclid(7) as usize]),
+        _ => {
+            let (_, month, date) = civil(day);
+            format!("{date} {}", MONTHS[month as usize - 1])
+        }
+    }
+}
+
 fn local(ms: u64, utc_offset_minutes: i16) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX / 2) + i64::from(utc_offset_minutes) * 60_000
 }
@@ -62,6 +79,14 @@ mod tests {
         ];
         for (at, offset, text) in table {
             assert_eq!(when(at, now, offset), text);
+        }
+        let ends = [
+            (60_000, "22:14"),
+            (86_400_000, "Wed 22:13"),
+            (7 * 86_400_000, "21 Nov"),
+        ];
+        for (in_ms, text) in ends {
+            assert_eq!(until(now + in_ms, now, 0), text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What each command does on the screen that is open. Which key means it stands in `keymap`.
 
-use porthole_bridge::Action;
+use porthole_bridge::{Action, UploadFrom};
 use porthole_protocol::{Call, ConversationId, ModelRef, Policy, SendMode, SessionState, Thinking};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     notice::Tone,
     palette,
     picker::{Choice, Picker},
-    transcript,
+    transcript::{self, Kind, Seek, Way},
 };
 
 /// How soon a second Ctrl-C leaves, in milliseconds.
@@ -54,6 +54,13 @@ impl App {
             C::Policy => self.pick(command, words, |app| Some(palette::policies(app.policy()?))),
             C::SearchHistory => self.search_history(),
             C::EditOutside => self.edit_outside(),
+            C::Share => self.share(),
+            C::Attach => self.upload(UploadFrom::Picker),
+            C::AttachClipboard => self.upload(UploadFrom::Clipboard),
+            C::Usage => self.tell_usage(),
+            C::Save => self.pick_save(),
+            C::Children => self.pick_conversation(),
+            C::Fork | C::Reset | C::Compact => self.turn_over(command, words),
             C::Copy => self.copy(transcript::last_answer, "answer"),
             C::CopyCode => self.copy(|state| transcript::code_blocks(state).pop(), "code"),
             other if self.open.is_none() => self.run_home(other),
@@ -66,7 +73,7 @@ impl App {
         let screen = self.open.as_ref().and_then(|key| self.screens.get(key));
         match screen.map(|s| s.focus) {
             None => Context::Home,
-            Some(Focus::Composer) => Context::Composer,
+            Some(Focus::Composer | Focus::Finding) => Context::Composer,
             Some(Focus::Reading) => Context::Reading,
             Some(Focus::Question) => Context::Question,
         }
@@ -91,10 +98,22 @@ impl App {
             C::Withdraw => state.is_some_and(|s| !s.submissions.is_empty()),
             C::Copy => state.and_then(transcript::last_answer).is_some(),
             C::CopyCode => state.is_some_and(|s| !transcript::code_blocks(s).is_empty()),
-            C::Retry => row.is_some_and(|r| matches!(r.state, SessionState::Failed { .. })),
+            C::Retry => {
+                row.is_some_and(|r| matches!(r.state, SessionState::Failed { .. }))
+                    || state.is_some_and(|s| s.info.failed.is_some())
+            }
+            C::Detach => screen.is_some_and(|s| !s.composer.chips().is_empty()),
+            C::Children => state.is_some_and(|s| !s.children.is_empty() || s.info.parent.is_some()),
+            C::Fork | C::Reset | C::Compact => {
+                self.fx.may_send() && state.is_some_and(|s| !s.entries.is_empty())
+            }
+            C::Save => state.is_some_and(|s| !transcript::savable(s).is_empty()),
+            C::Attach | C::AttachClipboard => self.fx.may_send(),
+            C::Share | C::New | C::Models | C::Thinking | C::Policy => self.fx.is_owner(),
             C::Restore => row.is_some_and(|r| r.archived),
-            C::Archive => row.is_some_and(|r| !r.archived),
-            C::Open | C::Pin | C::Rename => row.is_some(),
+            C::Archive => self.fx.is_owner() && row.is_some_and(|r| !r.archived),
+            C::Pin | C::Rename => self.fx.is_owner() && row.is_some(),
+            C::Open => row.is_some(),
             _ => true,
         }
     }
@@ -138,10 +157,17 @@ impl App {
             C::NewerItem => screen.transcript.select_next(),
             C::OpenItem => screen.transcript.toggle_selected(),
             C::ShowThinking => screen.transcript.toggle_thinking(),
+            C::Find => screen.focus = Focus::Finding,
+            C::OlderMessage => screen.transcript.seek(Seek::Next(Kind::Person, Way::Back)),
+            C::NewerMessage => screen.transcript.seek(Seek::Next(Kind::Person, Way::On)),
+            C::OlderChange => screen.transcript.seek(Seek::Next(Kind::Change, Way::Back)),
+            C::NewerChange => screen.transcript.seek(Seek::Next(Kind::Change, Way::On)),
             C::Back => {
                 screen.focus = Focus::Composer;
                 screen.transcript.clear_selection();
             }
+            C::Detach => detach(screen, fx),
+            C::EraseBack if screen.composer.at_chips() => detach(screen, fx),
             other if fx.may_send() => {
                 screen.composer.edit(other);
             }
@@ -162,6 +188,15 @@ impl App {
                 if let Some(screen) = self.screen() {
                     screen.composer.set(&text);
                 }
+            }
+            Choice::Conversation(id) => {
+                if let Some((session, _)) = self.open.clone() {
+                    self.open(session, id);
+                }
+            }
+            Choice::Share(choice) => self.choose_share(choice),
+            Choice::Save(what, name) => {
+                self.fx.act(Action::Download { what, name }, Purpose::Told);
             }
             Choice::Theme(name) => self.look.choose_theme(&name),
             Choice::Nothing => {}
@@ -246,6 +281,11 @@ impl App {
             self.run_home(command);
             return;
         };
+        let failed = self.info().and_then(|info| info.failed);
+        if command == Command::Retry && failed.is_some() {
+            self.turn_over(command, words);
+            return;
+        }
         match command {
             Command::Rename if !words.is_empty() => home::rename(session, words, &mut self.fx),
             Command::Rename => {
@@ -333,7 +373,7 @@ impl App {
                 self.fx
                     .say(Tone::Error, format!("the {name} is too large to copy"));
             }
-            Some(text) => self.fx.act(Action::Copy(text), Purpose::Copy),
+            Some(text) => self.fx.act(Action::Copy(text), Purpose::Told),
         }
     }
 
@@ -379,9 +419,20 @@ impl App {
     }
 }
 
+fn detach(screen: &mut Conversation, fx: &mut crate::effects::Effects) {
+    match screen.composer.detach() {
+        Some(chip) => fx.say(Tone::Done, format!("took {} off", chip.name)),
+        None => fx.say(Tone::Info, "nothing is attached"),
+    }
+}
+
 /// Esc: closes the list of commands, else stops the turn, else clears the message, else goes back to the bottom.
 fn stop(screen: &mut Conversation, fx: &mut crate::effects::Effects) {
     if screen.composer.close_list() {
+        return;
+    }
+    let at_rest = !screen.is_working() && screen.composer.is_empty();
+    if at_rest && fx.notice.dismiss() {
         return;
     }
     if screen.is_working() && fx.may_send() {

@@ -1,22 +1,23 @@
 //! The composer: the message being written, the messages sent before, and the list of `/` commands while one is
 //! typed. It sends nothing; it says what was written.
 
-use porthole_protocol::{limits, replies::Files};
+mod list;
+
+use porthole_protocol::{AttachmentId, limits, replies::Files};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     editor::{self, Draft, Editor},
     keymap::{Command, TABLE},
     look::{self, Glyph, Look},
-    mention::{self, Mention},
-    picker, text,
+    text,
+    transcript::size,
 };
-
-/// Commands listed at once.
-const LISTED: usize = 6;
+use list::Offer;
 
 /// What a finished draft is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,27 @@ pub(crate) enum Written {
     TooLong,
 }
 
+/// A file that was uploaded and goes with the next message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chip {
+    /// The server's id of it.
+    pub(crate) id: AttachmentId,
+    /// Its name, as shown.
+    pub(crate) name: String,
+    /// Its size in bytes.
+    pub(crate) bytes: u64,
+    /// Its media type, as shown.
+    pub(crate) media_type: String,
+}
+
+impl Chip {
+    /// Returns it in words: name, kind and size.
+    pub(crate) fn words(&self) -> String {
+        let kind = self.media_type.split(';').next().unwrap_or_default();
+        format!("{} ({kind}, {})", self.name, size(self.bytes))
+    }
+}
+
 /// The composer of one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
@@ -45,6 +67,8 @@ pub(crate) struct Composer {
     completion_off: bool,
     /// Names of files as they came for what was typed after `@` then.
     files: Option<(String, Files)>,
+    /// Files that go with the message.
+    chips: Vec<Chip>,
     cols: usize,
     area: Rect,
     first: usize,
@@ -61,6 +85,35 @@ impl Composer {
         self.editor.is_empty()
     }
 
+    /// Returns the files that go with the message.
+    pub(crate) fn chips(&self) -> &[Chip] {
+        &self.chips
+    }
+
+    /// Adds a file to the message; returns whether there was room for it.
+    pub(crate) fn attach(&mut self, chip: Chip) -> bool {
+        let fits = self.chips.len() < limits::SUBMISSION_ATTACHMENTS;
+        if fits && self.chips.iter().all(|c| c.id != chip.id) {
+            self.chips.push(chip);
+        }
+        fits
+    }
+
+    /// Takes the last file off the message.
+    pub(crate) fn detach(&mut self) -> Option<Chip> {
+        self.chips.pop()
+    }
+
+    /// Takes all files off, to send them.
+    pub(crate) fn take_chips(&mut self) -> Vec<Chip> {
+        std::mem::take(&mut self.chips)
+    }
+
+    /// Returns whether Backspace has nothing to erase here but a file.
+    pub(crate) fn at_chips(&self) -> bool {
+        self.editor.cursor() == 0 && !self.chips.is_empty()
+    }
+
     /// Puts a kept draft back.
     pub(crate) fn restore(&mut self, draft: Draft) {
         self.editor.restore(draft);
@@ -75,7 +128,8 @@ impl Composer {
     /// Puts text that came back (a failed or withdrawn message) before what is written.
     pub(crate) fn give_back(&mut self, text: &str) {
         let written = self.editor.text().to_owned();
-        if written.is_empty() {
+        if text.is_empty() {
+        } else if written.is_empty() {
             self.set(text);
         } else if written != text {
             self.set(&format!("{text}\n\n{written}"));
@@ -162,79 +216,14 @@ impl Composer {
         }
     }
 
-    /// Returns whether the list of commands or files is open.
-    pub(crate) fn is_listing(&self) -> bool {
-        !self.completion_off && !self.listed().is_empty()
-    }
-
-    /// Puts the selected row of the list in place of what was typed of it.
-    pub(crate) fn complete(&mut self) {
-        let listed = self.listed();
-        let chosen = listed.get(self.completion.min(listed.len().saturating_sub(1)));
-        match (chosen, self.mention()) {
-            (Some(Offer::Command { id, .. }), _) => {
-                self.editor.set(&format!("/{id} "));
-                self.completion_off = true;
-            }
-            (Some(Offer::File(path)), Some(mention)) => {
-                let word = mention::written(path);
-                self.editor.replace(mention.start, &word);
-                self.changed();
-                self.completion_off = !path.ends_with('/');
-            }
-            _ => {}
-        }
-    }
-
-    /// Takes Enter for an open list of files: it completes, unless the path is written out already; returns whether it did.
-    pub(crate) fn complete_file(&mut self) -> bool {
-        let wanted = self.mention().filter(|_| self.is_listing());
-        let whole = |mention: &Mention| {
-            self.listed()
-                .iter()
-                .any(|o| matches!(o, Offer::File(path) if path.trim_end_matches('/') == mention.query.trim_end_matches('/')))
-        };
-        let completes = wanted.is_some_and(|mention| !mention.query.is_empty() && !whole(&mention));
-        if completes {
-            self.complete();
-        }
-        completes
-    }
-
-    /// Returns the `@` word that is being written.
-    fn mention(&self) -> Option<Mention> {
-        let shell = self.editor.text().starts_with('!');
-        mention::at(self.editor.text(), self.editor.cursor()).filter(|_| !shell)
-    }
-
-    /// Returns what to look for among the files, where it was not looked for yet.
-    pub(crate) fn wanted_files(&self) -> Option<String> {
-        let query = self.mention().filter(|_| !self.completion_off)?.query;
-        let known = self
-            .files
-            .as_ref()
-            .is_some_and(|(known, _)| *known == query);
-        (!known).then_some(query)
-    }
-
-    /// Takes the names that were found for a query.
-    pub(crate) fn files_arrived(&mut self, query: &str, files: Files) {
-        self.files = Some((query.to_owned(), files));
-        self.completion = 0;
-    }
-
-    /// Closes the list of commands or files; returns whether it was open.
-    pub(crate) fn close_list(&mut self) -> bool {
-        let open = self.is_listing();
-        self.completion_off |= open;
-        open
-    }
-
     /// Returns what is written, as it would be sent. The draft stays.
     pub(crate) fn written(&self) -> Written {
         let written = self.editor.text();
         if written.trim().is_empty() {
-            return Written::Nothing;
+            return match self.chips.is_empty() {
+                true => Written::Nothing,
+                false => Written::Message(String::new()),
+            };
         }
         if written.len() > limits::SUBMISSION_BYTES {
             return Written::TooLong;
@@ -270,26 +259,6 @@ impl Composer {
         }
     }
 
-    fn listed(&self) -> Vec<Offer> {
-        match self.editor.text().strip_prefix('/') {
-            Some(word) if !word.contains(char::is_whitespace) => listed_commands(word),
-            _ => self.listed_files(),
-        }
-    }
-
-    /// Of names that came for an older query only those are offered that fit what is written now.
-    fn listed_files(&self) -> Vec<Offer> {
-        let (Some(mention), Some((query, files))) = (self.mention(), &self.files) else {
-            return Vec::new();
-        };
-        let offer = |at: usize| Offer::File(files.files[at].clone());
-        if *query == mention.query {
-            return (0..files.files.len()).map(offer).collect();
-        }
-        let fitting = picker::ranked(&mention.query, &files.files);
-        fitting.into_iter().map(offer).collect()
-    }
-
     fn changed(&mut self) {
         self.recalled = None;
         self.completion = 0;
@@ -299,6 +268,7 @@ impl Composer {
     /// Returns how many rows the draft wants in `cols` columns, at most `most`.
     pub(crate) fn height(&self, cols: u16, most: u16) -> u16 {
         let rows = self.editor.rows(usize::from(cols).saturating_sub(3)).len();
+        let rows = rows + usize::from(!self.chips.is_empty());
         u16::try_from(rows)
             .unwrap_or(u16::MAX)
             .clamp(1, most.max(1))
@@ -313,6 +283,7 @@ impl Composer {
         placeholder: &str,
         active: bool,
     ) -> Position {
+        let area = self.view_chips(area, buf, look);
         self.area = area;
         self.cols = usize::from(area.width).saturating_sub(3);
         let rows = self.editor.rows(self.cols);
@@ -362,54 +333,30 @@ impl Composer {
         )
     }
 
-    /// Draws the list of commands above the draft, where one is typed.
-    pub(crate) fn view_list(&self, buf: &mut Buffer, look: &Look) {
-        let listed = self.listed();
-        if !self.is_listing() || self.area.y < 4 {
-            return;
+    /// Draws the files that go with the message in a row of their own; returns what is left.
+    fn view_chips(&self, area: Rect, buf: &mut Buffer, look: &Look) -> Rect {
+        if self.chips.is_empty() || area.height < 2 {
+            return area;
         }
-        let rows = listed.len().min(LISTED).min(usize::from(self.area.y) - 3);
-        let height = rows as u16 + 2;
-        let area = Rect {
-            y: self.area.y - height,
-            height,
-            width: self.area.width.min(64),
-            ..self.area
-        };
-        let inside = look::float(buf, area, "", look);
-        let first = (self.completion + 1).saturating_sub(rows);
-        for (y, offer) in listed.iter().enumerate().skip(first).take(rows) {
-            let row = Rect {
-                y: inside.y + (y - first) as u16,
-                height: 1,
-                ..inside
-            };
-            let chosen = y == self.completion;
-            let style = if chosen {
-                look.theme.accent
-            } else {
-                look.theme.text
-            };
-            let mark = if chosen {
-                look.glyph(Glyph::Pointer)
-            } else {
-                " "
-            };
-            let (name, title) = match offer {
-                Offer::Command { id, title, .. } => (format!(" /{id:<11}"), *title),
-                Offer::File(path) => {
-                    let room = usize::from(row.width).saturating_sub(2);
-                    (format!(" {}", text::cut_middle(path, room)), "")
-                }
-            };
-            let pieces = [
-                (mark, style),
-                (name.as_str(), style),
-                (title, look.theme.dim),
-            ];
-            look::pieces(buf, row, &pieces);
+        let theme = &look.theme;
+        let words: Vec<String> = self.chips.iter().map(Chip::words).collect();
+        let separator = format!(" {} ", look.glyph(Glyph::Dot));
+        let row = Rect { height: 1, ..area };
+        let words = words.join(&separator);
+        look::pieces(
+            buf,
+            row,
+            &[
+                (look.glyph(Glyph::Bar), theme.dim),
+                (" + ", theme.accent),
+                (&words, theme.text),
+            ],
+        );
+        Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
         }
-        look::more_below(buf, area, listed.len().saturating_sub(first + rows), look);
     }
 
     /// Takes a click; returns whether it was in the draft.
@@ -422,31 +369,6 @@ impl Composer {
         }
         inside
     }
-}
-
-/// A row of the list above the message.
-enum Offer {
-    Command {
-        command: Command,
-        id: &'static str,
-        title: &'static str,
-    },
-    /// A path below the working directory.
-    File(String),
-}
-
-fn listed_commands(word: &str) -> Vec<Offer> {
-    let mut listed: Vec<_> = TABLE
-        .iter()
-        .filter(|b| b.slash && b.id.starts_with(word))
-        .collect();
-    listed.sort_by_key(|b| b.id);
-    let offer = |b: &crate::keymap::Binding| Offer::Command {
-        command: b.command,
-        id: b.id,
-        title: b.title,
-    };
-    listed.into_iter().map(offer).collect()
 }
 
 fn shell(command: &str, included: bool) -> Written {

@@ -10,8 +10,9 @@ use porthole_protocol::{
 use ratatui_core::layout::Rect;
 
 use crate::{
-    composer::Composer,
+    composer::{Chip, Composer},
     effects::Effects,
+    finder::Finder,
     notice::Tone,
     question::QuestionBox,
     transcript::{Sending, Transcript},
@@ -32,6 +33,8 @@ pub(crate) enum Focus {
     Reading,
     /// The question.
     Question,
+    /// The words that are looked for.
+    Finding,
 }
 
 /// A message that was sent and that the conversation does not show yet.
@@ -43,6 +46,16 @@ pub(crate) struct Outgoing {
     pub(crate) text: String,
     /// How it was sent.
     pub(crate) mode: SendMode,
+    /// The files that go with it.
+    pub(crate) chips: Vec<Chip>,
+}
+
+impl Outgoing {
+    fn shown(&self) -> String {
+        let files = self.chips.iter().map(|chip| format!("+ {}", chip.words()));
+        let text = Some(self.text.clone()).filter(|text| !text.is_empty());
+        text.into_iter().chain(files).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// The screen of one conversation.
@@ -64,6 +77,8 @@ pub(crate) struct Conversation {
     pub(crate) outgoing: Vec<Outgoing>,
     /// What has the focus.
     pub(crate) focus: Focus,
+    /// What is looked for in it.
+    pub(crate) finder: Finder,
     /// How the next message meets a running turn.
     pub(crate) mode: SendMode,
     /// Why it cannot be watched.
@@ -85,6 +100,7 @@ impl Conversation {
             question: QuestionBox::default(),
             outgoing: Vec::new(),
             focus: Focus::Composer,
+            finder: Finder::default(),
             mode: SendMode::FollowUp,
             ended: None,
             below: Rect::default(),
@@ -159,7 +175,7 @@ impl Conversation {
     /// Returns what the transcript shows as being sent.
     pub(crate) fn sending(&self, uncertain: bool) -> Vec<Sending> {
         let sending = |o: &Outgoing| Sending {
-            text: o.text.clone(),
+            text: o.shown(),
             mode: o.mode,
             uncertain,
             failed: None,
@@ -190,10 +206,13 @@ impl Conversation {
         } else {
             SendMode::FollowUp
         };
+        let chips = self.composer.take_chips();
+        let attachments = chips.iter().map(|chip| chip.id.clone()).collect();
         self.outgoing.push(Outgoing {
             request: request.clone(),
             text: text.clone(),
             mode,
+            chips,
         });
         self.composer.clear();
         self.transcript.to_bottom();
@@ -203,7 +222,7 @@ impl Conversation {
             request,
             mode,
             text,
-            attachments: Vec::new(),
+            attachments,
         });
     }
 
@@ -216,6 +235,7 @@ impl Conversation {
             request: request.clone(),
             text,
             mode: SendMode::FollowUp,
+            chips: Vec::new(),
         });
         self.composer.clear();
         self.transcript.to_bottom();
@@ -285,7 +305,13 @@ impl Conversation {
 
     /// Takes back what the server refused: it is the draft again.
     pub(crate) fn refused(&mut self, request: &RequestId, written: &str) {
-        self.outgoing.retain(|o| o.request != *request);
+        let sent = self.outgoing.iter().position(|o| o.request == *request);
+        for chip in sent
+            .map(|at| self.outgoing.remove(at).chips)
+            .unwrap_or_default()
+        {
+            self.composer.attach(chip);
+        }
         self.composer.give_back(written);
     }
 

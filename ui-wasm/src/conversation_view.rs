@@ -1,7 +1,8 @@
 //! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
 
 use porthole_protocol::{
-    ConversationInfo, Policy, SessionRow, SessionState, Thinking, Turn, TurnPhase,
+    ConversationInfo, Policy, Presence, SessionRow, SessionState, Standing, Thinking, Turn,
+    TurnPhase,
 };
 use ratatui_core::{
     buffer::Buffer,
@@ -45,20 +46,63 @@ pub(crate) fn view(
         animate: look.animates(),
         me: &me,
     };
-    let notice = notice(conversation, page.width - 2, look, fx);
+    if let Some(state) = conversation
+        .state
+        .as_ref()
+        .filter(|_| conversation.focus == Focus::Finding)
+    {
+        conversation
+            .finder
+            .look(state, &mut conversation.transcript);
+    }
+    let notice = notice(conversation, page.width - 2, look, fx)
+        .filter(|_| conversation.focus != Focus::Finding);
     let hint_rows = notice.as_ref().map_or(1, |(_, lines)| lines.len().max(1));
     let rows = rows(conversation, page, &cx, hint_rows as u16);
     header(conversation, row, rows.header, buf, look, fx);
     transcript(conversation, rows.transcript, buf, look, fx, &cx);
     let asked = question(conversation, rows.question, buf, look, fx, &cx);
     let typed = composer(conversation, rows.composer, buf, look, fx);
-    hints(conversation, notice, rows.hints, buf, look);
+    let finding = match conversation.focus {
+        Focus::Finding => finder(conversation, rows.hints, buf, look),
+        _ => {
+            hints(conversation, notice, rows.hints, buf, look);
+            None
+        }
+    };
     conversation.composer.view_list(buf, look);
     match conversation.focus {
         Focus::Composer => typed,
         Focus::Question => asked,
+        Focus::Finding => finding,
         Focus::Reading => None,
     }
+}
+
+/// Draws what is looked for and where one is among what was found; returns where the cursor is.
+fn finder(
+    conversation: &Conversation,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> Option<Position> {
+    let theme = &look.theme;
+    let finder = &conversation.finder;
+    let has_older = conversation.state.as_ref().is_some_and(|s| s.has_older);
+    let words = finder.words(has_older);
+    let label = " find  ";
+    let arrows = if look.unicode { "↑↓" } else { "Up/Down" };
+    let keys = format!("  {arrows} next {} Esc ends ", look.glyph(Glyph::Dot));
+    let keys = if row.width < 60 { "" } else { keys.as_str() };
+    sides(
+        buf,
+        row,
+        &[(label, theme.accent), (finder.field.text(), theme.text)],
+        &[(&words, theme.text), (keys, theme.dim)],
+    );
+    let before = crate::editor::cells(&finder.field.text()[..finder.field.cursor()]);
+    let x = row.x + (label.len() + before) as u16;
+    Some(Position::new(x.min(row.right().saturating_sub(1)), row.y))
 }
 
 /// Where each part stands.
@@ -123,9 +167,10 @@ fn header(
     fx: &Effects,
 ) {
     let theme = &look.theme;
-    let title = row.map_or("", |r| r.title.as_str());
-    let first = Rect { height: 1, ..area };
     let info = conversation.state.as_ref().map(|s| &s.info);
+    let title = title_words(row, info, look);
+    let title = title.as_str();
+    let first = Rect { height: 1, ..area };
     let model = info.map(|i| model_words(i, look));
     let state = state_words(conversation, row, fx);
     let right = match (&state, area.height) {
@@ -158,7 +203,25 @@ fn header(
                 ),
                 theme.warn,
             ),
-            None => (policy_words(info.map(|i| i.policy)), theme.dim),
+            None => {
+                let guest = match fx.is_owner() {
+                    true => String::new(),
+                    false => format!("you are a guest {} ", look.glyph(Glyph::Dot)),
+                };
+                let policy = guest + &policy_words(info.map(|i| i.policy));
+                let me = fx.server.who().map_or("", |w| w.id.as_str());
+                let others = row
+                    .map(|r| others_words(&r.presence, me))
+                    .unwrap_or_default();
+                let words = match others.as_str() {
+                    "" => policy,
+                    others => format!("with {others} {} {policy}", look.glyph(Glyph::Dot)),
+                };
+                (
+                    text::cut(&words, usize::from(area.width) * 2 / 3),
+                    theme.dim,
+                )
+            }
         };
         let room = usize::from(area.width).saturating_sub(text::width(&words) + 3);
         let place = text::cut(&place, room);
@@ -169,6 +232,29 @@ fn header(
             &[(&words, style)],
         );
     }
+}
+
+fn title_words(row: Option<&SessionRow>, info: Option<&ConversationInfo>, look: &Look) -> String {
+    let session = row.map_or("", |r| r.title.as_str());
+    match info.and_then(|i| i.title.as_deref()) {
+        Some(own) => format!("{own} {} in {session}", look.glyph(Glyph::Dot)),
+        None => session.to_owned(),
+    }
+}
+
+/// Returns who else is in a session, in words; nobody checked the name of a guest.
+pub(crate) fn others_words(presence: &Presence, me: &str) -> String {
+    let others = presence.people.iter().filter(|person| person.id != me);
+    let mut words: Vec<String> = others
+        .map(|person| match person.standing {
+            Standing::Owner => text::visible(&person.name).into_owned(),
+            standing => format!("{} ({})", text::visible(&person.name), standing.label()),
+        })
+        .collect();
+    if presence.more > 0 {
+        words.push(format!("{} more", presence.more));
+    }
+    words.join(", ")
 }
 
 fn model_words(info: &ConversationInfo, look: &Look) -> String {
@@ -210,6 +296,13 @@ fn state_words(
     }
     if let Some(SessionState::Failed { reason }) = row.map(|r| &r.state) {
         return Some(format!("failed: {reason} · /retry tries again"));
+    }
+    if let Some(why) = conversation
+        .state
+        .as_ref()
+        .and_then(|s| s.info.read_only.as_ref())
+    {
+        return Some(why.clone());
     }
     let ended = conversation.ended.as_ref();
     ended
@@ -384,7 +477,7 @@ fn question(
     let stance = match conversation.focus {
         _ if !fx.may_answer() => Stance::Forbidden,
         Focus::Question => Stance::Focused,
-        Focus::Composer | Focus::Reading => Stance::Elsewhere,
+        Focus::Composer | Focus::Reading | Focus::Finding => Stance::Elsewhere,
     };
     conversation
         .question
@@ -476,7 +569,7 @@ fn hints(
     }
     if conversation.is_missing() {
         let ways = keymap::binding(Command::Sessions, Context::Everywhere)
-            .map(|b| (b.key(look.preset), "sessions".to_owned()));
+            .map(|b| (look.keys.key(b), "sessions".to_owned()));
         let ways: Vec<_> = ways.into_iter().collect();
         hint_row(&ways, left, buf, look);
         return;
@@ -490,7 +583,7 @@ fn hints(
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);
         }
-        Focus::Composer => composer_hints(conversation, left, buf, look),
+        Focus::Composer | Focus::Finding => composer_hints(conversation, left, buf, look),
     }
     look::pieces(buf, right, &[(&gauge, theme.dim)]);
 }

@@ -13,8 +13,8 @@ use crate::{
 /// What an action was asked for, to know what its outcome means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A copy.
-    Copy,
+    /// Something whose end is told, e.g. a copy.
+    Told,
     /// The draft is in the editor.
     Edit,
     /// Anything whose outcome is only told.

@@ -170,8 +170,12 @@ impl Pen {
     fn row(mut self, cells: &[Cell]) -> Row {
         let mut x = 0;
         while let Some(cell) = cells.get(x) {
-            let symbol = symbol(cell);
-            let wide = text::cluster_width(symbol).max(1);
+            // Most of any screen: nothing to write and nothing to measure.
+            if is_blank(cell) {
+                x += 1;
+                continue;
+            }
+            let (symbol, wide) = measured(cell);
             if wide == 2 && x + 1 == cells.len() {
                 break;
             }
@@ -269,12 +273,14 @@ impl Pen {
 
 impl Ink {
     fn shows_on_blank(self) -> bool {
-        self.bg != Color::Reset
-            || self
-                .modifier
-                .intersects(Modifier::REVERSED | Modifier::UNDERLINED | Modifier::CROSSED_OUT)
+        self.bg != Color::Reset || self.modifier.intersects(ON_BLANK)
     }
 }
+
+/// Attributes that show where there is no letter.
+const ON_BLANK: Modifier = Modifier::REVERSED
+    .union(Modifier::UNDERLINED)
+    .union(Modifier::CROSSED_OUT);
 
 const MODIFIERS: &[(Modifier, &str)] = &[
     (Modifier::BOLD, "1"),
@@ -285,13 +291,22 @@ const MODIFIERS: &[(Modifier, &str)] = &[
     (Modifier::CROSSED_OUT, "9"),
 ];
 
-/// Returns what to print for a cell: its text, or a blank where that could act or has no width.
-fn symbol(cell: &Cell) -> &str {
+/// Says whether a cell looks like none.
+fn is_blank(cell: &Cell) -> bool {
+    cell.symbol().as_bytes() == b" "
+        && cell.bg == Color::Reset
+        && !cell.modifier.intersects(ON_BLANK)
+}
+
+/// Returns what to print for a cell and how wide it is: its text, or a blank where that could act or has no width.
+fn measured(cell: &Cell) -> (&str, usize) {
     let symbol = cell.symbol();
-    let fits = symbol.len() <= text::CLUSTER_BYTES
-        && text::cluster_width(symbol) > 0
-        && !symbol.chars().any(text::acts);
-    if fits { symbol } else { " " }
+    if let [b' '..=b'~'] = symbol.as_bytes() {
+        return (symbol, 1);
+    }
+    let wide = text::cluster_width(symbol);
+    let fits = symbol.len() <= text::CLUSTER_BYTES && wide > 0 && !symbol.chars().any(text::acts);
+    if fits { (symbol, wide) } else { (" ", 1) }
 }
 
 /// Whether two neighbours would melt into one cluster when printed side by side.

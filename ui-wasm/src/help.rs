@@ -3,7 +3,8 @@
 use ratatui_core::{buffer::Buffer, layout::Rect, style::Style};
 
 use crate::{
-    keymap::{Binding, Command, Context, Preset, TABLE},
+    bindings::Keys,
+    keymap::{Binding, Command, Context, TABLE},
     look::{self, Look},
     text,
 };
@@ -57,7 +58,7 @@ impl Help {
             ..page
         };
         let inside = look::float(buf, area, "keys and commands · Esc closes", look);
-        let lines = lines(look.preset, self.from, usize::from(inside.width));
+        let lines = lines(&look.keys, self.from, usize::from(inside.width));
         self.page = usize::from(inside.height);
         self.lines = lines.len();
         self.scroll(0);
@@ -87,7 +88,7 @@ const fn key_cols(cols: usize) -> usize {
     if cols < 60 { 16 } else { 26 }
 }
 
-fn lines(preset: Preset, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
+fn lines(keys: &Keys, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
     let mut sections = Context::ALL.to_vec();
     sections.sort_by_key(|(context, _)| Some(*context) != from);
     let mut lines = Vec::new();
@@ -97,7 +98,7 @@ fn lines(preset: Preset, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
         }
         lines.push(HelpLine::Heading(title));
         let rows = TABLE.iter().filter(|b| b.context == context);
-        lines.extend(rows.flat_map(|b| row_lines(b, preset, cols)));
+        lines.extend(rows.flat_map(|b| row_lines(b, keys, cols)));
         if context == Context::Composer {
             let words =
                 "! before a command runs it and the model sees it; !! keeps it from the model";
@@ -108,9 +109,9 @@ fn lines(preset: Preset, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
     lines
 }
 
-fn row_lines(binding: &'static Binding, preset: Preset, cols: usize) -> Vec<HelpLine> {
+fn row_lines(binding: &'static Binding, keys: &Keys, cols: usize) -> Vec<HelpLine> {
     let wide = key_cols(cols);
-    let keys = text::wrap(&binding.all_keys(preset), wide);
+    let keys = text::wrap(&keys.all_keys(binding), wide);
     let mut words = binding.title.to_owned();
     if binding.slash {
         words.push_str("  /");
@@ -153,11 +154,12 @@ fn line_view(line: &HelpLine, row: Rect, buf: &mut Buffer, look: &Look) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keymap::Preset;
 
     #[test]
     fn no_key_and_no_word_is_cut_and_the_place_one_comes_from_is_first() {
         for cols in [36, 74] {
-            let listed = lines(Preset::Standard, Some(Context::Home), cols);
+            let listed = lines(&Keys::default(), Some(Context::Home), cols);
             assert!(matches!(
                 listed.first(),
                 Some(HelpLine::Heading("In the list of sessions"))
@@ -171,7 +173,7 @@ mod tests {
                 }
             }
             for binding in TABLE {
-                let keys = binding.all_keys(Preset::Standard);
+                let keys = Keys::default().all_keys(binding);
                 assert!(all.0.contains(&keys), "{keys}");
                 assert!(all.1.contains(binding.title), "{}", binding.title);
             }
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn every_command_of_the_table_stands_in_help() {
         for preset in [Preset::Standard, Preset::Emacs] {
-            let listed = lines(preset, None, 74);
+            let listed = lines(&Keys::of(preset), None, 74);
             let shown = |id: &str| {
                 listed
                     .iter()

@@ -69,12 +69,12 @@ pub(crate) fn table_hints(context: Context, look: &Look) -> Vec<(String, String)
         let key = if b.hint == "move" {
             if look.unicode { "↑↓" } else { "Up/Down" }.to_owned()
         } else {
-            b.key(look.preset)
+            look.keys.key(b)
         };
         (key, b.hint.to_owned())
     }));
     if let Some(palette) = keymap::binding(Command::Palette, Context::Everywhere) {
-        hints.push((palette.key(look.preset), "commands".to_owned()));
+        hints.push((look.keys.key(palette), "commands".to_owned()));
     }
     hints
 }

@@ -9,6 +9,7 @@ use ratatui_core::{
 
 use crate::{
     clock,
+    conversation_view::others_words,
     editor::{self, Editor},
     effects::Effects,
     hints::{hint_row, notice_lines, notice_view, table_hints},
@@ -296,11 +297,22 @@ fn row_view(
         " "
     };
     let time = format!("{time:>time_cols$} ");
+    let me = fx.server.who().map_or("", |w| w.id.as_str());
+    let others = others_words(&session.presence, me);
+    let others = match cols {
+        ..80 => String::new(),
+        _ if others.is_empty() => others,
+        _ => format!("{} ", text::cut(&others, 24)),
+    };
     sides(
         buf,
         row,
         &left,
-        &[(unread, theme.accent), (&time, theme.dim)],
+        &[
+            (&others, theme.text),
+            (unread, theme.accent),
+            (&time, theme.dim),
+        ],
     );
 }
 
@@ -352,7 +364,7 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
         .current()
         .is_some_and(|r| matches!(r.state, SessionState::Failed { .. }));
     let retry = crate::keymap::binding(Command::Retry, Context::Home).filter(|_| failed);
-    let before = retry.map(|b| (b.key(look.preset), "try again".to_owned()));
+    let before = retry.map(|b| (look.keys.key(b), "try again".to_owned()));
     let mut hints: Vec<_> = before
         .into_iter()
         .chain(table_hints(Context::Home, look))

@@ -7,6 +7,11 @@ use porthole_bridge::{Key, KeyCode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Command {
     Palette,
+    Find,
+    OlderMessage,
+    NewerMessage,
+    OlderChange,
+    NewerChange,
     Sessions,
     Help,
     Redraw,
@@ -41,6 +46,16 @@ pub(crate) enum Command {
     Models,
     Thinking,
     Policy,
+    Share,
+    Attach,
+    AttachClipboard,
+    Detach,
+    Save,
+    Usage,
+    Reset,
+    Compact,
+    Children,
+    Fork,
     Home,
     ToQuestion,
     Read,
@@ -169,20 +184,6 @@ impl Binding {
         }
     }
 
-    /// Returns its first key as people write it, or nothing.
-    pub(crate) fn key(&self, preset: Preset) -> String {
-        self.keys(preset)
-            .first()
-            .map(|k| written(k))
-            .unwrap_or_default()
-    }
-
-    /// Returns all its keys as people write them.
-    pub(crate) fn all_keys(&self, preset: Preset) -> String {
-        let keys: Vec<String> = self.keys(preset).iter().map(|k| written(k)).collect();
-        keys.join(", ")
-    }
-
     /// Returns whether the palette offers it; keys of a field or list are no commands to look up.
     pub(crate) fn in_palette(&self) -> bool {
         !matches!(
@@ -237,16 +238,29 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::SearchHistory, "history", X::Composer, &["ctrl-r"], "search the messages sent before").slash(),
         row(C::EditOutside, "edit", X::Composer, &["ctrl-g"], "edit the message in your editor").slash(),
         row(C::Withdraw, "unqueue", X::Composer, &["alt-up"], "take the last queued message back into the composer").slash(),
+        row(C::Attach, "attach", X::Composer, &["alt-a"], "attach a file from this computer").slash(),
+        row(C::AttachClipboard, "paste", X::Composer, &["alt-v"], "attach what the clipboard holds").slash(),
+        row(C::Detach, "detach", X::Composer, &[], "take the last attachment off; Backspace at the start does it too").slash(),
         row(C::Stop, "stop", X::Composer, &["esc"], "stop the turn; then clear the message").slash(),
 
         row(C::Models, "models", X::Conversation, &["alt-m"], "choose the model").slash(),
         row(C::Thinking, "thinking", X::Conversation, &["alt-t"], "choose how much the model thinks").slash(),
         row(C::Policy, "policy", X::Conversation, &["alt-p"], "choose what tools may do without asking").slash(),
+        row(C::Share, "share", X::Conversation, &["alt-s"], "let others in by a link; see who is in, take it back").slash().emacs(&["alt-l"]),
+        row(C::Children, "children", X::Conversation, &["alt-j"], "go to a conversation within this session").slash(),
+        row(C::Fork, "fork", X::Conversation, &[], "go on from here in a conversation of its own").slash(),
+        row(C::Compact, "compact", X::Conversation, &[], "have the model sum up what came before, and go on with that").slash(),
+        row(C::Reset, "reset", X::Conversation, &[], "begin anew: the model sees nothing from before").slash(),
+        row(C::Usage, "usage", X::Conversation, &[], "say what the session used: tokens in and out, from the cache, in the window").slash(),
+        row(C::Save, "save", X::Conversation, &[], "save an attachment or a command's output on this computer").slash(),
         row(C::Copy, "copy", X::Conversation, &["ctrl-y"], "copy the last answer").slash().emacs(&["alt-w"]),
         row(C::CopyCode, "code", X::Conversation, &["alt-c"], "copy the last block of code").slash(),
         row(C::ToQuestion, "question", X::Conversation, &["alt-q"], "go to the question, or back").slash(),
         row(C::PageUp, "pageup", X::Conversation, &["pgup"], "scroll up a page"),
         row(C::PageDown, "pagedown", X::Conversation, &["pgdn"], "scroll down a page"),
+        row(C::Find, "find", X::Conversation, &["ctrl-f"], "find words in this conversation").slash().emacs(&["ctrl-s"]),
+        row(C::OlderMessage, "older-message", X::Conversation, &["ctrl-up"], "go to the message before"),
+        row(C::NewerMessage, "newer-message", X::Conversation, &["ctrl-down"], "go to the message after"),
         row(C::OpenItem, "open", X::Conversation, &["ctrl-o"], "open or fold the selected tool, or the last one"),
         row(C::ShowThinking, "thoughts", X::Conversation, &["ctrl-t"], "show or fold what the model thinks").emacs(&["alt-shift-t"]),
         row(C::Read, "read", X::Conversation, &["backtab", "alt-r"], "move the focus between message and transcript").slash(),
@@ -264,6 +278,11 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::OlderItem, "older", X::Reading, &["p"], "select the tool or thought before").hint("item before"),
         row(C::NewerItem, "newer", X::Reading, &["n"], "select the tool or thought after").hint("after"),
         row(C::OpenItem, "toggle", X::Reading, &["enter", "space"], "open or fold the selected item").hint("opens"),
+        row(C::OlderMessage, "message-before", X::Reading, &["["], "go to the message before"),
+        row(C::NewerMessage, "message-after", X::Reading, &["]"], "go to the message after"),
+        row(C::OlderChange, "change-before", X::Reading, &["{"], "go to the change before"),
+        row(C::NewerChange, "change-after", X::Reading, &["}"], "go to the change after"),
+        row(C::Find, "find-reading", X::Reading, &["/"], "find words in this conversation").hint("find"),
         row(C::Top, "top", X::Reading, &["home", "g"], "go to the top").hint("top"),
         row(C::Bottom, "bottom", X::Reading, &["end", "G"], "go to the bottom").hint("bottom"),
         row(C::Back, "write", X::Reading, &["esc", "i"], "back to the message").hint("back"),
@@ -319,15 +338,6 @@ pub(crate) static TABLE: &[Binding] = {
     ]
 };
 
-/// Returns what `key` means in `context`.
-pub(crate) fn find(key: Key, context: Context, preset: Preset) -> Option<Command> {
-    let name = name(key);
-    TABLE
-        .iter()
-        .find(|b| b.context == context && b.keys(preset).contains(&name.as_str()))
-        .map(|b| b.command)
-}
-
 /// Returns the row of a command in a context.
 pub(crate) fn binding(command: Command, context: Context) -> Option<&'static Binding> {
     TABLE
@@ -358,6 +368,39 @@ pub(crate) fn name(key: Key) -> String {
     name
 }
 
+/// Whether a text is the name of a key, as the table writes it.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut rest = text;
+    for held in ["ctrl-", "alt-", "shift-"] {
+        rest = rest
+            .strip_prefix(held)
+            .filter(|after| !after.is_empty())
+            .unwrap_or(rest);
+    }
+    let function = rest.strip_prefix('f').and_then(|n| n.parse::<u8>().ok());
+    let named = [
+        KeyCode::Enter,
+        KeyCode::Escape,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Insert,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+    ];
+    rest.chars().count() == 1
+        || rest == "space"
+        || function.is_some_and(|n| (1..=24).contains(&n))
+        || named.into_iter().any(|code| plain(code) == rest)
+}
+
 fn plain(code: KeyCode) -> &'static str {
     match code {
         KeyCode::Enter => "enter",
@@ -380,7 +423,7 @@ fn plain(code: KeyCode) -> &'static str {
 }
 
 /// Returns a key of the table as people write it: "Ctrl-K", "↑", "G".
-fn written(key: &str) -> String {
+pub(crate) fn written(key: &str) -> String {
     let (mut rest, mut text) = (key, String::new());
     for (prefix, shown) in [("ctrl-", "Ctrl-"), ("alt-", "Alt-"), ("shift-", "Shift-")] {
         if let Some(after) = rest.strip_prefix(prefix).filter(|after| !after.is_empty()) {

@@ -2,6 +2,7 @@
 //! It opens nothing, has no clock and no randomness, and draws only into a buffer of its own.
 
 pub mod app;
+mod bindings;
 mod clock;
 mod commands;
 mod composer;
@@ -9,8 +10,10 @@ mod conversation;
 mod conversation_view;
 mod editor;
 mod effects;
+mod errands;
 #[cfg(target_arch = "wasm32")]
 pub mod exports;
+mod finder;
 pub mod frame;
 mod help;
 mod highlight;
@@ -27,6 +30,7 @@ mod palette;
 mod picker;
 mod question;
 mod server;
+mod share;
 mod snapshot;
 pub mod text;
 pub mod theme;

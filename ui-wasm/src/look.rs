@@ -9,7 +9,7 @@ use ratatui_core::{
     text::{Line, Span},
 };
 
-use crate::{keymap::Preset, text, theme::Theme};
+use crate::{bindings::Keys, keymap::Preset, text, theme::Theme};
 
 /// Text is never wider than this many columns.
 pub(crate) const TEXT_COLS: u16 = 100;
@@ -33,8 +33,8 @@ pub(crate) struct Look {
     pub(crate) awake: bool,
     /// Minutes that local time is ahead of UTC.
     pub(crate) utc_offset_minutes: i16,
-    /// The set of keys.
-    pub(crate) preset: Preset,
+    /// The keys.
+    pub(crate) keys: Keys,
     background: Background,
 }
 
@@ -49,7 +49,7 @@ impl Look {
             motion: !start.reduced_motion,
             awake: true,
             utc_offset_minutes: start.utc_offset_minutes,
-            preset: preset(&start.preferences),
+            keys: Keys::with(preset(&start.preferences), bindings(&start.preferences)),
             background: start.background,
         }
     }
@@ -100,7 +100,7 @@ impl Default for Look {
             motion: false,
             awake: true,
             utc_offset_minutes: 0,
-            preset: Preset::Standard,
+            keys: Keys::default(),
             background: Background::Unknown,
         }
     }
@@ -274,6 +274,18 @@ fn preset(preferences: &str) -> Preset {
     }
 }
 
+/// Returns the names and keys of the preferences' table `[bindings]`.
+fn bindings(preferences: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines = preferences.lines().map(str::trim);
+    let inside = lines.skip_while(|line| *line != "[bindings]").skip(1);
+    inside
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| {
+            let (name, value) = line.split_once('=')?;
+            Some((name.trim().trim_matches('"'), text_of(value)?))
+        })
+}
+
 /// Returns a text of the preferences' top table. They come as TOML, written by the launcher: one key a line. What needs
 /// more than a line is no preference of this UI, and a TOML reader is large.
 fn preference<'a>(preferences: &'a str, key: &str) -> Option<&'a str> {
@@ -284,6 +296,11 @@ fn preference<'a>(preferences: &'a str, key: &str) -> Option<&'a str> {
     let (_, value) = top
         .filter_map(|line| line.split_once('='))
         .find(|(name, _)| name.trim() == key)?;
+    text_of(value)
+}
+
+/// Returns the text between quotes at the start of a value.
+fn text_of(value: &str) -> Option<&str> {
     let value = value.trim();
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     value[1..].split_once(quote).map(|(text, _)| text)
@@ -292,6 +309,17 @@ fn preference<'a>(preferences: &'a str, key: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_keys_stand_in_a_table_of_their_own() {
+        let written =
+            "keys = \"emacs\"\n\n[bindings]\nfind = \"ctrl-g, f5\"\n\n[other]\nfind = \"x\"\n";
+        assert_eq!(
+            bindings(written).collect::<Vec<_>>(),
+            [("find", "ctrl-g, f5")]
+        );
+        assert_eq!(bindings("find = \"ctrl-g\"\n").count(), 0);
+    }
 
     #[test]
     fn a_preference_is_found_in_what_the_launcher_writes() {

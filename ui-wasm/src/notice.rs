@@ -18,12 +18,27 @@ pub(crate) enum Tone {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notice {
     current: Option<(Tone, String, u64)>,
+    /// What was said, and how many times in a row.
+    said: (String, u32),
 }
 
 impl Notice {
-    /// Shows `text` instead of what was shown.
+    /// Shows `text` instead of what was shown; the same again while it is shown is counted.
     pub(crate) fn say(&mut self, tone: Tone, text: impl Into<String>, now_ms: u64) {
-        self.current = Some((tone, text.into(), now_ms + STAYS_MS));
+        let text = text.into();
+        let again = self.current.is_some() && self.said.0 == text;
+        let times = if again { self.said.1 + 1 } else { 1 };
+        let shown = match times {
+            1 => text.clone(),
+            times => format!("{text} ({times} times)"),
+        };
+        self.said = (text, times);
+        self.current = Some((tone, shown, now_ms + STAYS_MS));
+    }
+
+    /// Takes the notice away; returns whether there was one.
+    pub(crate) fn dismiss(&mut self) -> bool {
+        self.current.take().is_some()
     }
 
     /// Returns what is shown.
@@ -57,5 +72,29 @@ impl Notice {
     /// Takes the notice away.
     pub(crate) fn clear(&mut self) {
         self.current = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_again_is_counted_and_something_else_begins_anew() {
+        let mut notice = Notice::default();
+        for (text, shown) in [
+            ("a", "a"),
+            ("a", "a (2 times)"),
+            ("a", "a (3 times)"),
+            ("b", "b"),
+            ("a", "a"),
+        ] {
+            notice.say(Tone::Error, text, 0);
+            assert_eq!(notice.shown(), Some((Tone::Error, shown)));
+        }
+        assert!(notice.dismiss());
+        assert!(!notice.dismiss());
+        notice.say(Tone::Info, "a", 0);
+        assert_eq!(notice.shown(), Some((Tone::Info, "a")));
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn commands(
         let choice = Choice::Command(binding.command);
         if items.iter().all(|i| i.choice != choice) {
             let note = if fits(binding.context) {
-                binding.key(look.preset)
+                look.keys.key(binding)
             } else {
                 format!("/{}", binding.id)
             };

@@ -5,7 +5,8 @@ use nucleo_matcher::{
     Config, Matcher, Utf32Str,
     pattern::{AtomKind, CaseMatching, Normalization, Pattern},
 };
-use porthole_protocol::{ModelRef, Policy, SessionId, Thinking};
+use porthole_bridge::Source;
+use porthole_protocol::{ConversationId, ModelRef, Policy, SessionId, Thinking};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -15,6 +16,7 @@ use crate::{
     editor::Editor,
     keymap::Command,
     look::{self, Glyph, Look},
+    share::ShareChoice,
     text,
 };
 
@@ -37,12 +39,18 @@ pub(crate) enum Choice {
     Message(String),
     /// A theme by name.
     Theme(String),
+    /// Another conversation of the session.
+    Conversation(ConversationId),
+    /// Something about links for others.
+    Share(ShareChoice),
+    /// Saves something on the visitor's computer, under a name.
+    Save(Source, String),
     /// Nothing: the row is there to be read.
     Nothing,
 }
 
-/// One row of a list.
-#[derive(Clone, Debug)]
+/// One row of a list. Its words may be a secret: `Debug` leaves them out.
+#[derive(Clone)]
 pub(crate) struct Item {
     /// What it stands for.
     pub(crate) choice: Choice,
@@ -54,7 +62,18 @@ pub(crate) struct Item {
     pub(crate) current: bool,
 }
 
+impl std::fmt::Debug for Item {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Item").field(&self.choice).finish()
+    }
+}
+
 impl Item {
+    /// Returns a row that is only read.
+    pub(crate) fn words(words: impl Into<String>) -> Self {
+        Self::new(Choice::Nothing, words, "")
+    }
+
     /// Returns a row.
     pub(crate) fn new(choice: Choice, label: impl Into<String>, note: impl Into<String>) -> Self {
         Self {
@@ -125,6 +144,23 @@ impl Picker {
         if self.query.is_empty() {
             self.at = self.items.iter().position(|i| i.current).unwrap_or(0);
         }
+    }
+
+    /// Selects a row by its place.
+    #[must_use]
+    pub(crate) fn at(mut self, at: usize) -> Self {
+        self.at = at.min(self.shown.len().saturating_sub(1));
+        self
+    }
+
+    /// Returns where the selected row stands.
+    pub(crate) fn place_of_choice(&self) -> usize {
+        self.at
+    }
+
+    /// Returns its rows and its last line, for a list that is open already.
+    pub(crate) fn into_rows(self) -> (Vec<Item>, String) {
+        (self.items, self.footer)
     }
 
     /// Returns whether a row is one that `test` holds for.

@@ -5,7 +5,7 @@ use porthole_bridge::limits;
 use porthole_protocol::{Call, ConversationId, PlainCall, SessionId};
 use serde::{Deserialize, Serialize};
 
-use crate::{editor::Draft, transcript::TranscriptPlace};
+use crate::{composer::Chip, editor::Draft, transcript::TranscriptPlace};
 
 /// Counted up with every change of what is saved: the bytes do not say what they are.
 const VERSION: u32 = 3;
@@ -41,6 +41,8 @@ pub(crate) struct SavedScreen {
     pub(crate) conversation: ConversationId,
     /// What was being written.
     pub(crate) draft: Draft,
+    /// The files that were to go with it.
+    pub(crate) chips: Vec<Chip>,
     /// Where the reader was.
     pub(crate) place: TranscriptPlace,
 }
@@ -87,6 +89,7 @@ mod tests {
                 text: "x".repeat(bytes),
                 cursor: 0,
             },
+            chips: Vec::new(),
             place: Transcript::new().snapshot(),
         }
     }
@@ -150,7 +153,7 @@ mod tests {
             .flat_map(|b| b.escape_ascii())
             .map(char::from)
             .collect();
-        insta::assert_snapshot!(text, "where this changes, `VERSION` counts up", @r#"\x03\x01\x02s1\x01\x02xx\x00\x00\x00\x00\x03\x00\x02r1\x01\x02/a\x00\x00\x07\x02s1\x01\x02r1\x00\x05go on\x00\x0f\x01\x02s1\x02/b\x01\x04dark"#);
+        insta::assert_snapshot!(text, "where this changes, `VERSION` counts up", @r#"\x03\x01\x02s1\x01\x02xx\x00\x00\x00\x00\x00\x03\x00\x02r1\x01\x02/a\x00\x00\x07\x02s1\x01\x02r1\x00\x05go on\x00\x0f\x01\x02s1\x02/b\x01\x04dark"#);
         for end in 0..bytes.len() {
             assert_eq!(Snapshot::decode(&bytes[..end]), None);
         }

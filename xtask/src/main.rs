@@ -39,7 +39,7 @@ enum Command {
     Bundle,
     /// Measures release builds beside references taken in the same run.
     Bench {
-        /// One of start, key, stream, idle, filter; without it, all.
+        /// One of start, key, hop, stream, idle, filter, load; without it, all.
         name: Option<String>,
         /// Also writes the rows as JSON.
         #[arg(long)]

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_bridge::{Event, LinkState};
-use porthole_door::LinkControl;
+use porthole_bridge::{Event, LinkState, limits};
+use porthole_door::{LinkControl, Redeemer};
 
-use super::{Alarm, App, DoorInput, Effect, Farewell, Page, Trouble};
+use super::{Alarm, App, DoorInput, Effect, Farewell, Page, Trouble, page::Giver};
 use crate::{
     backoff,
     door::DoorError,
@@ -44,6 +44,8 @@ pub(super) struct Connection {
     held: Vec<Vec<u8>>,
     /// Whether a UI has had frames of this connection: a successor needs one of its own.
     fed: bool,
+    /// Whole seconds until the next attempt, where there are any.
+    pub(super) left: Option<u64>,
 }
 
 impl App {
@@ -52,7 +54,7 @@ impl App {
         self.link.epoch += 1;
         self.link.held.clear();
         self.link.fed = false;
-        self.out.push(Effect::Alarm(Alarm::Reconnect, None));
+        self.stop_waiting();
         self.out.push(Effect::Connect(self.link.epoch));
     }
 
@@ -61,14 +63,17 @@ impl App {
             return;
         }
         match event.what {
-            LinkHappening::Up => self.link_up(),
+            LinkHappening::Up => self.link_up(now),
             LinkHappening::Text(frame) => self.link_text(frame),
             LinkHappening::Control(control) => self.link_control(control, now),
             LinkHappening::Down(why) => self.link_down(why, now),
         }
     }
 
-    fn link_up(&mut self) {
+    fn link_up(&mut self, now: Instant) {
+        if matches!(self.link.standing, Standing::Down(_)) {
+            self.say("connected again", now);
+        }
         self.link.standing = Standing::Up;
         self.dirty = true;
         let epoch = self.link.epoch;
@@ -90,11 +95,16 @@ impl App {
         if self.ui.runs() {
             self.link.fed = true;
             self.tell_ui(Event::Link(frame));
-        } else if self.link.held.len() < HELD_FRAMES {
+        } else if self.may_hold(&frame) {
             self.link.held.push(frame);
         } else {
             self.link.fed = true;
         }
+    }
+
+    fn may_hold(&self, frame: &[u8]) -> bool {
+        let held: usize = self.link.held.iter().map(Vec::len).sum();
+        self.link.held.len() < HELD_FRAMES && held + frame.len() <= limits::LINK_IN_BYTES
     }
 
     fn link_control(&mut self, control: LinkControl, now: Instant) {
@@ -104,6 +114,8 @@ impl App {
                     self.say("the server has a new UI", now);
                     let running = self.ui.sha256().map(str::to_owned);
                     self.out.push(Effect::Prepare(running));
+                } else {
+                    self.running_is_wanted();
                 }
             }
             LinkControl::AccessEnded { reason, cause: _ } => {
@@ -116,7 +128,11 @@ impl App {
     }
 
     fn link_down(&mut self, why: DoorError, now: Instant) {
-        self.refuse_dialog("the connection to the server is gone");
+        // One more attempt that failed is no new loss.
+        if self.link.standing == Standing::Up {
+            self.refuse_dialog("the connection to the server is gone");
+            self.gesture.drop_it();
+        }
         self.dirty = true;
         if self.link.standing == Standing::Ended {
             return;
@@ -134,9 +150,46 @@ impl App {
         self.link.standing = Standing::Down(why);
         let at = now.checked_add(wait);
         self.out.push(Effect::Alarm(Alarm::Reconnect, at));
+        self.count_down(wait, now);
         self.tell_link(LinkState::Down {
             retry_in_ms: millis(wait),
         });
+    }
+
+    /// Shows the seconds that are left, where there are whole ones.
+    fn count_down(&mut self, wait: Duration, now: Instant) {
+        let left = wait.as_secs();
+        self.link.left = Some(left).filter(|left| *left > 0);
+        let next = wait.saturating_sub(Duration::from_secs(left)) + Duration::from_secs(1);
+        let at = self.link.left.and_then(|_| now.checked_add(next));
+        self.out.push(Effect::Alarm(Alarm::Countdown, at));
+    }
+
+    /// A second is over.
+    pub(super) fn counted(&mut self, now: Instant) {
+        self.dirty = true;
+        if let Some(left) = self.link.left {
+            self.count_down(Duration::from_secs(left - 1), now);
+        }
+    }
+
+    fn stop_waiting(&mut self) {
+        self.link.left = None;
+        self.out.push(Effect::Alarm(Alarm::Reconnect, None));
+        self.out.push(Effect::Alarm(Alarm::Countdown, None));
+    }
+
+    /// After a sleep most links are dead and most waits are over.
+    pub(super) fn woke(&mut self) {
+        match self.link.standing {
+            Standing::Up => self.out.push(Effect::Probe),
+            Standing::Down(_) => {
+                self.link.failures = 0;
+                self.dirty = true;
+                self.connect();
+            }
+            Standing::Connecting | Standing::Ended => {}
+        }
     }
 
     fn link_ended(&mut self, why: DoorError) {
@@ -159,10 +212,14 @@ impl App {
         self.tell_link(LinkState::Ended {
             reason: reason.to_owned(),
         });
-        self.out.push(Effect::Alarm(Alarm::Reconnect, None));
+        self.stop_waiting();
         self.out.push(Effect::Disconnect);
         self.out.push(Effect::ForgetCredential);
-        self.page = Some(Page::ask_link(reason));
+        let from = match self.who {
+            Redeemer::Owner => Giver::Oneself,
+            Redeemer::Guest { .. } => Giver::Owner,
+        };
+        self.page = Some(Page::ask_link(reason, from));
         self.menu = None;
         self.dirty = true;
     }
@@ -199,9 +256,9 @@ impl App {
                     *shown = text;
                 }
             }
-            DoorInput::Unchanged => {}
+            DoorInput::Unchanged => self.running_is_wanted(),
             DoorInput::Prepared(sha256) => self.prepared(sha256, now),
-            DoorInput::NotPrepared(trouble) => self.not_prepared(trouble),
+            DoorInput::NotPrepared(trouble) => self.not_prepared(trouble, now),
             DoorInput::Redeemed(who) => self.redeemed(who, now),
             DoorInput::RedeemFailed(why) => {
                 if let Some(Page::AskLink(ask)) = &mut self.page {
@@ -218,7 +275,7 @@ impl App {
         }
     }
 
-    fn not_prepared(&mut self, trouble: Trouble) {
+    fn not_prepared(&mut self, trouble: Trouble, now: Instant) {
         self.link.checked &= self.link.standing == Standing::Up;
         // Access is the link's to judge, and a UI that runs goes on running.
         if trouble == Trouble::Door(DoorError::SignedOut) {
@@ -226,10 +283,12 @@ impl App {
         }
         if !self.ui.runs() && !matches!(self.page, Some(Page::AskLink(_))) {
             self.page = Some(Page::trouble(&trouble));
+        } else if let (true, Trouble::Bundle(why)) = (self.ui.runs(), &trouble) {
+            self.new_ui_failed(why, now);
         }
     }
 
-    fn redeemed(&mut self, who: porthole_door::Redeemer, now: Instant) {
+    fn redeemed(&mut self, who: Redeemer, now: Instant) {
         self.who = who;
         self.page = None;
         self.link.standing = Standing::Connecting;

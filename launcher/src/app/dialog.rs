@@ -99,7 +99,11 @@ impl Dialog {
             KeyCode::Down => Answer::Scroll(1),
             KeyCode::PageUp => Answer::Scroll(-5),
             KeyCode::PageDown => Answer::Scroll(5),
-            _ => Answer::Nothing,
+            // Whoever types something else has not read the question.
+            _ => {
+                self.hush(now);
+                Answer::Nothing
+            }
         }
     }
 }

@@ -26,10 +26,25 @@ pub enum Effect {
         /// Its first message; the seed is filled in by whoever has randomness.
         start: Box<Start>,
     },
+    /// Start a UI behind the running one, in place of another that waits there.
+    StartNext {
+        /// Its number.
+        instance: u64,
+        /// Its bundle.
+        sha256: String,
+        /// Its first message.
+        start: Box<Start>,
+    },
+    /// The UI that waits has the place now; the one that had it ends.
+    Promote,
+    /// End the UI that waits.
+    DropNext,
     /// End the UI.
     StopUi,
     /// Connect under this epoch, ending an older connection.
     Connect(u64),
+    /// Find out soon whether the connection is still good.
+    Probe,
     /// End the connection.
     Disconnect,
     /// Send this frame to the server.

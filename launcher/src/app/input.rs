@@ -82,8 +82,12 @@ pub enum Alarm {
     Feedback,
     /// The next attempt to connect.
     Reconnect,
-    /// A snapshot was waited for long enough.
+    /// A step of a replacement was waited for long enough.
     Snapshot,
+    /// A second less until the next attempt to connect.
+    Countdown,
+    /// The visitor may have come to rest.
+    Rest,
     /// The silence after a yes has passed.
     Sure,
     /// A question was not answered for so long that no answer is good any more.
@@ -92,5 +96,5 @@ pub enum Alarm {
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 9;
 }

@@ -140,7 +140,7 @@ impl App {
         let said = match &self.page {
             Some(Page::AskLink(ask)) => Some((
                 format!("{}; no fresh link was given", ask.reason),
-                "make one on the server with `portholed link owner` and run `porthole LINK`",
+                ask.from.hint(),
             )),
             Some(Page::Trouble { message, hint }) => Some((message.clone(), hint.as_str())),
             Some(Page::Fault(fault)) => Some((

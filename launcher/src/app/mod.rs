@@ -12,6 +12,7 @@ mod page;
 mod picker;
 mod question;
 mod random;
+mod successor;
 mod transfer;
 mod trust;
 mod ui;
@@ -172,6 +173,8 @@ impl App {
             Input::Slept => self.slept(),
             Input::Terminate(status) => self.quit(status, None),
         }
+        self.advance_successor(now);
+        self.watch_typing(now);
         self.pace(now);
         std::mem::take(&mut self.out)
     }
@@ -207,13 +210,13 @@ impl App {
             TerminalEvent::Mouse(mouse) => {
                 let inside = mouse.row < ui_size(self.size).rows;
                 if self.ui_has_focus() && inside {
-                    if mouse.kind == MouseKind::Release {
+                    if mouse.kind == MouseKind::Release && !self.holds_input() {
                         self.gesture.made(now);
                     }
-                    self.tell_ui(Event::Mouse(mouse));
+                    self.input_to_ui(Event::Mouse(mouse));
                 }
             }
-            TerminalEvent::Focus(focus) => self.tell_ui(Event::Focus(focus)),
+            TerminalEvent::Focus(focus) => self.input_to_ui(Event::Focus(focus)),
         }
     }
 
@@ -228,10 +231,10 @@ impl App {
         } else if self.page.is_some() {
             self.page_key(key, now);
         } else {
-            if press == Press::First {
+            if press == Press::First && !self.holds_input() {
                 self.gesture.made(now);
             }
-            self.tell_ui(Event::Key(key));
+            self.input_to_ui(Event::Key(key));
         }
     }
 
@@ -290,13 +293,18 @@ impl App {
                 self.dirty = true;
             }
             Alarm::Reconnect => self.connect(),
-            Alarm::Snapshot => self.finish_replacement(now),
+            Alarm::Countdown => self.counted(now),
+            Alarm::Snapshot => self.replacement_is_late(now),
+            Alarm::Rest => self.rest(now),
             Alarm::Sure => self.sure(now),
             Alarm::Grant => self.refuse_dialog("there was no answer in ten minutes"),
         }
     }
 
     fn posted(&mut self, instance: u64, request: Request, now: Instant) {
+        if self.ui.is_next(instance) {
+            return self.successor_posted(request, now);
+        }
         if !self.ui.is(instance) {
             return;
         }
@@ -337,6 +345,7 @@ impl App {
     fn slept(&mut self) {
         self.refuse_dialog("this computer slept meanwhile");
         self.gesture.drop_it();
+        self.woke();
     }
 
     /// Says something short on the trust line.
@@ -353,6 +362,7 @@ impl App {
 
     fn tell_ui(&mut self, event: Event) {
         if self.ui.runs() {
+            self.ui.touch(&event);
             self.out.push(Effect::ToUi(event));
         }
     }

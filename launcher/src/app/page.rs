@@ -25,9 +25,42 @@ pub(super) struct Fault {
     pub(super) failures: u32,
 }
 
+/// Who gives a fresh link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Giver {
+    /// Oneself, at the server.
+    Oneself,
+    /// The owner of the session that one was a guest of.
+    Owner,
+}
+
+impl Giver {
+    /// Returns what to do, as the page says it.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Oneself => {
+                "Make a fresh link on the server with `portholed link owner` and paste it here:"
+            }
+            Self::Owner => "Ask the owner of the session for a fresh link and paste it here:",
+        }
+    }
+
+    /// Returns what to do later, as a hint.
+    pub(super) fn hint(self) -> &'static str {
+        match self {
+            Self::Oneself => {
+                "make one on the server with `portholed link owner` and run `porthole LINK`"
+            }
+            Self::Owner => "ask the owner of the session for one and run `porthole join`",
+        }
+    }
+}
+
 /// The field for a fresh link. Its text is a secret and shown as dots.
 pub(super) struct AskLink {
     pub(super) reason: String,
+    /// Who gives a fresh one.
+    pub(super) from: Giver,
     pub(super) field: String,
     pub(super) note: String,
     pub(super) busy: bool,
@@ -56,9 +89,10 @@ impl Page {
         }
     }
 
-    pub(super) fn ask_link(reason: &str) -> Self {
+    pub(super) fn ask_link(reason: &str, from: Giver) -> Self {
         Self::AskLink(AskLink {
             reason: reason.to_owned(),
+            from,
             field: String::new(),
             note: String::new(),
             busy: false,

@@ -209,20 +209,40 @@ pub(super) fn draw(picker: &Picker, colors: ColorDepth, area: Rect, buffer: &mut
     let inner = draw_frame(" porthole · choose a file to upload ", frame, style, buffer);
     let cols = usize::from(inner.width);
     let folder = escape::visible(&picker.folder.to_string_lossy());
-    let mut y = put(inner.x, inner.y, &escape::cut_middle(&folder, cols), inner, style, buffer);
-    let filter = format!("> {}", escape::visible_cut(&picker.filter, cols.saturating_sub(2)));
+    let mut y = put(
+        inner.x,
+        inner.y,
+        &escape::cut_middle(&folder, cols),
+        inner,
+        style,
+        buffer,
+    );
+    let filter = format!(
+        "> {}",
+        escape::visible_cut(&picker.filter, cols.saturating_sub(2))
+    );
     y = put(inner.x, y, &filter, inner, style, buffer);
     let room = usize::from(inner.bottom().saturating_sub(y + 1)).max(1);
     let first = picker.selected.saturating_sub(room - 1);
     if !picker.note.is_empty() {
-        put(inner.x, y, &escape::visible_cut(&picker.note, cols), inner, style, buffer);
+        put(
+            inner.x,
+            y,
+            &escape::visible_cut(&picker.note, cols),
+            inner,
+            style,
+            buffer,
+        );
     }
     for (at, index) in picker.fits.iter().enumerate().skip(first).take(room) {
         let Some(entry) = picker.entries.get(*index) else {
             continue;
         };
         let (mark, look) = match at == picker.selected {
-            true => ('▸', style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED)),
+            true => (
+                '▸',
+                style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            ),
             false => (' ', style),
         };
         y = put(inner.x, y, &line(entry, mark, cols), inner, look, buffer);
@@ -238,9 +258,16 @@ fn line(entry: &Entry, mark: char, cols: usize) -> String {
         EntryKind::File => size(entry.bytes),
         EntryKind::Other => "no file".to_owned(),
     };
-    let slash = if entry.kind == EntryKind::Folder { "/" } else { "" };
+    let slash = if entry.kind == EntryKind::Folder {
+        "/"
+    } else {
+        ""
+    };
     let name = escape::name(&entry.name);
-    let name = escape::visible_cut(&format!("{name}{slash}"), cols.saturating_sub(SIZE_COLUMNS + 3));
+    let name = escape::visible_cut(
+        &format!("{name}{slash}"),
+        cols.saturating_sub(SIZE_COLUMNS + 3),
+    );
     let gap = cols.saturating_sub(crate::screen::width(name.as_str()) + end.len() + 2);
     format!("{mark} {name}{}{end}", " ".repeat(gap))
 }

@@ -6,5 +6,6 @@ mod drawing;
 mod life;
 mod link;
 mod menu;
+mod successor;
 mod transfer;
 mod world;

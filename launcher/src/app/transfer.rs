@@ -128,7 +128,7 @@ impl App {
     /// Looks at a paste: dropped files and large texts are offered as attachments, all else is the UI's.
     pub(super) fn paste_to_ui(&mut self, text: String, now: Instant) {
         if self.cannot_move().is_some() || !self.ui.runs() {
-            return self.tell_ui(Event::Paste(text));
+            return self.input_to_ui(Event::Paste(text));
         }
         if let Some(paths) = paths_in(&text) {
             let otherwise = Some(text);
@@ -141,7 +141,7 @@ impl App {
         }
         match large(&text) {
             true => self.ask_about_text(text, now),
-            false => self.tell_ui(Event::Paste(text)),
+            false => self.input_to_ui(Event::Paste(text)),
         }
     }
 
@@ -166,7 +166,7 @@ impl App {
         };
         let deed = Deed::Transfer(send, Some(text.clone()));
         if !self.open_question(None, deed, question, now) {
-            self.tell_ui(Event::Paste(text));
+            self.input_to_ui(Event::Paste(text));
         }
     }
 
@@ -181,11 +181,11 @@ impl App {
             } => self.opened(asked, files, otherwise, now),
             TransferInput::NoFiles(text) => match large(&text) {
                 true => self.ask_about_text(text, now),
-                false => self.tell_ui(Event::Paste(text)),
+                false => self.input_to_ui(Event::Paste(text)),
             },
             TransferInput::ClipboardText(asked, text) => {
                 self.answer(asked, Outcome::Done(String::new()));
-                self.tell_ui(Event::Paste(text));
+                self.input_to_ui(Event::Paste(text));
             }
             TransferInput::Landing {
                 asked,
@@ -252,7 +252,11 @@ impl App {
         };
         let lines = files.iter().map(|file| {
             let path = escape::name(&file.path().to_string_lossy());
-            let hidden = if is_hidden(file.path()) { ", hidden" } else { "" };
+            let hidden = if is_hidden(file.path()) {
+                ", hidden"
+            } else {
+                ""
+            };
             format!("{path}  {}{hidden}", size(file.bytes()))
         });
         Question {

@@ -95,7 +95,10 @@ fn state(app: &App) -> String {
     match &app.link.standing {
         Standing::Connecting => "connecting".to_owned(),
         Standing::Up => "connected".to_owned(),
-        Standing::Down(why) => format!("reconnecting: {why}"),
+        Standing::Down(why) => match app.link.left {
+            Some(left) => format!("again in {left} s: {why}"),
+            None => format!("reconnecting: {why}"),
+        },
         Standing::Ended => "not connected".to_owned(),
     }
 }

@@ -199,7 +199,7 @@ fn draw_ask(ask: &AskLink, area: Rect, buffer: &mut Buffer) -> Option<Position> 
     let mut lines = vec![
         format!("{}.", ask.reason.trim_end_matches('.')),
         String::new(),
-        "Make a fresh link on the server with `portholed link owner` and paste it here:".to_owned(),
+        ask.from.words().to_owned(),
         String::new(),
         ask.note.trim_end_matches('.').to_owned(),
         prompt.clone(),
@@ -249,7 +249,14 @@ fn capital(line: &str) -> String {
 }
 
 /// Puts one line where there is room and returns the next row.
-pub(super) fn put(x: u16, y: u16, line: &str, area: Rect, style: Style, buffer: &mut Buffer) -> u16 {
+pub(super) fn put(
+    x: u16,
+    y: u16,
+    line: &str,
+    area: Rect,
+    style: Style,
+    buffer: &mut Buffer,
+) -> u16 {
     if y < area.bottom() && x < area.right() {
         buffer.set_stringn(x, y, line, usize::from(area.right() - x), style);
     }

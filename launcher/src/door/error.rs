@@ -6,10 +6,68 @@ use std::time::Duration;
 use porthole_door::Failure as Told;
 use reqwest::{Response, StatusCode, header::RETRY_AFTER};
 
+use super::address::NoAddress;
 use crate::{escape, failure::Failure};
 
 /// Columns of a server's own sentence that are shown.
 const TOLD_COLUMNS: usize = 200;
+
+/// What is wrong with a server's TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CertificateFault {
+    /// Its time is over.
+    #[error("the server's certificate has expired")]
+    Expired,
+    /// Its time has not come.
+    #[error("the server's certificate is not valid yet")]
+    NotYet,
+    /// Nobody this computer trusts has signed it.
+    #[error("the server's certificate comes from an authority that this computer does not trust")]
+    UnknownAuthority,
+    /// It is for other names.
+    #[error("the server's certificate is for another name")]
+    WrongName,
+    /// There is no TLS at all.
+    #[error("what answers at this address does not speak TLS")]
+    NoTls,
+    /// Anything else.
+    #[error("the server and this computer cannot agree on a secure connection")]
+    Other,
+}
+
+impl CertificateFault {
+    fn of(error: &rustls::Error) -> Self {
+        use rustls::{CertificateError as C, Error as E};
+        match error {
+            E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => Self::Expired,
+            E::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. }) => Self::NotYet,
+            E::InvalidCertificate(C::UnknownIssuer) => Self::UnknownAuthority,
+            E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => {
+                Self::WrongName
+            }
+            E::InvalidMessage(_) => Self::NoTls,
+            _ => Self::Other,
+        }
+    }
+
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Expired | Self::NotYet => {
+                "check this computer's clock; if it is right, the server needs a new certificate"
+            }
+            Self::UnknownAuthority => {
+                "name the authority's file in `SSL_CERT_FILE`, or use a certificate from a known authority"
+            }
+            Self::WrongName => "use the name that the certificate is for",
+            Self::NoTls => {
+                "check scheme and port: without TLS only this machine is reached, with `http://`"
+            }
+            Self::Other => {
+                "look at what stands between this computer and the server, such as a proxy"
+            }
+        }
+    }
+}
 
 /// Why the door did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,9 +78,15 @@ pub enum DoorError {
     /// It could not be reached in another way.
     #[error("the server cannot be reached")]
     Unreachable,
+    /// The name leads nowhere.
+    #[error("this computer knows no address for that name")]
+    UnknownHost,
+    /// The ssh program that carries the connection ended or did not begin; what it said, escaped.
+    #[error("{0}")]
+    Ssh(String),
     /// TLS failed.
-    #[error("the server's certificate is not one this computer trusts")]
-    Certificate,
+    #[error("{0}")]
+    Certificate(CertificateFault),
     /// It did not answer in time.
     #[error("the server did not answer in time")]
     TimedOut,
@@ -46,7 +110,7 @@ pub enum DoorError {
     /// The credential admits nobody.
     #[error("this computer is no longer admitted here")]
     SignedOut,
-    /// What was asked for is not there.
+    /// What was asked for is not there, or not any more.
     #[error("the server does not have what this launcher asks for")]
     Missing,
     /// Too many requests; wait so long.
@@ -83,9 +147,11 @@ impl DoorError {
             Self::Unreachable | Self::TimedOut => {
                 "check the network and the address, then try again"
             }
-            Self::Certificate => {
-                "check the clock and the address; the server needs a certificate from a known authority"
+            Self::Ssh(_) => {
+                "run `ssh` by hand to see what it says; where it asks for a password, leave and run `porthole --ssh` again"
             }
+            Self::UnknownHost => "check how the name is spelt, and the network",
+            Self::Certificate(fault) => fault.hint(),
             Self::NotPorthole => {
                 "check the port: `portholed status` shows where the server listens"
             }
@@ -111,11 +177,13 @@ impl DoorError {
         match self {
             Self::Refused
             | Self::Unreachable
+            | Self::UnknownHost
+            | Self::Ssh(_)
             | Self::TimedOut
             | Self::Busy(_)
             | Self::Server(_)
             | Self::NoRandomness => true,
-            Self::Certificate
+            Self::Certificate(_)
             | Self::NotPorthole
             | Self::OlderServer
             | Self::NewerServer
@@ -200,8 +268,11 @@ pub(super) fn from_send(error: &reqwest::Error) -> DoorError {
         {
             return found;
         }
-        if current.downcast_ref::<rustls::Error>().is_some() {
-            return DoorError::Certificate;
+        if current.is::<NoAddress>() {
+            return DoorError::UnknownHost;
+        }
+        if let Some(tls) = current.downcast_ref::<rustls::Error>() {
+            return DoorError::Certificate(CertificateFault::of(tls));
         }
         cause = current.source();
     }
@@ -227,11 +298,17 @@ fn is_wrong_http(error: &reqwest::Error) -> bool {
 /// Returns what an error of the operating system means; nothing where it only wraps another.
 pub(crate) fn from_io(error: &std::io::Error) -> Option<DoorError> {
     use std::io::ErrorKind as K;
-    let tls = error
-        .get_ref()
-        .is_some_and(|inner| inner.downcast_ref::<rustls::Error>().is_some());
+    let inner = error.get_ref();
+    if let Some(wrapped) = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()) {
+        return from_io(wrapped);
+    }
+    if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        return Some(DoorError::Certificate(CertificateFault::of(tls)));
+    }
+    if inner.is_some_and(|inner| inner.is::<NoAddress>()) {
+        return Some(DoorError::UnknownHost);
+    }
     match error.kind() {
-        _ if tls => Some(DoorError::Certificate),
         K::ConnectionRefused => Some(DoorError::Refused),
         K::TimedOut => Some(DoorError::TimedOut),
         K::ConnectionReset

@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, SET_COOKIE};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use super::DoorError;
+use super::{DoorError, address::Names};
 
 /// TLS settings, shared by the door and the link.
 #[derive(Clone)]
@@ -48,21 +48,20 @@ pub(crate) fn is_plain(origin: &str) -> bool {
     origin.starts_with("http://")
 }
 
-pub(super) fn client(origin: &str, tls: &Tls) -> Result<reqwest::Client, DoorError> {
-    let builder = reqwest::Client::builder()
+pub(super) fn client(tls: &Tls) -> Result<reqwest::Client, DoorError> {
+    reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .timeout(Duration::from_secs(TIMEOUT_SECONDS))
         .connect_timeout(Duration::from_secs(TIMEOUT_SECONDS))
         .user_agent(concat!("porthole/", env!("CARGO_PKG_VERSION")))
         .http1_only()
-        .tls_backend_preconfigured((*tls.0).clone());
-    let builder = if is_plain(origin) {
-        builder.no_proxy()
-    } else {
-        builder
-    };
-    builder.build().map_err(|_| DoorError::NoRoots)
+        // The link goes straight to the server, so the door does too; variables that name proxies mean other programs.
+        .no_proxy()
+        .dns_resolver(Arc::new(Names))
+        .tls_backend_preconfigured((*tls.0).clone())
+        .build()
+        .map_err(|_| DoorError::NoRoots)
 }
 
 /// Returns name and value of the device's or guest's cookie among the answer's cookies.

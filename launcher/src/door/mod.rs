@@ -1,6 +1,7 @@
 //! The door client: what the launcher asks a server over HTTP in its own name.
 //! The server's key is proved before any secret goes out; nothing here reads a session.
 
+pub(crate) mod address;
 mod error;
 mod http;
 mod proof;
@@ -9,8 +10,9 @@ mod transfer;
 use std::time::Duration;
 
 use porthole_door::{
-    ANSWER_BYTES, Admitted, Link, Manifest, PATH_ADMITTED, PATH_BUNDLE, PATH_MANIFEST, PATH_PROVE,
-    PATH_REDEEM, PATH_SIGN_OUT, Proof, Redeem, Redeemed,
+    ANSWER_BYTES, Admitted, Link, LinkKind, Look, Manifest, Offer, PATH_ADMITTED, PATH_BUNDLE,
+    PATH_LOOK, PATH_MANIFEST, PATH_PROVE, PATH_REDEEM, PATH_SIGN_OUT, PATH_SIGN_OUT_ALL, Proof,
+    Redeem, Redeemed, Redeemer, SignOut,
 };
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
@@ -18,7 +20,7 @@ use reqwest::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use error::DoorError;
+pub use error::{CertificateFault, DoorError};
 pub(crate) use error::{from_io, from_status};
 pub use http::Tls;
 pub(crate) use http::is_plain;
@@ -57,7 +59,7 @@ impl Door {
     /// Where this computer's TLS roots cannot be loaded.
     pub fn new(origin: &str, tls: &Tls) -> Result<Self, DoorError> {
         Ok(Self {
-            client: http::client(origin, tls)?,
+            client: http::client(tls)?,
             origin: origin.to_owned(),
         })
     }
@@ -68,6 +70,12 @@ impl Door {
     /// Where it is no Porthole, of another version, or holds another key.
     pub async fn prove(&self, fingerprint: &str) -> Result<Proved<'_>, DoorError> {
         let challenge = proof::Challenge::new()?;
+        let proof = self.ask_proof(&challenge).await?;
+        challenge.check(&proof, fingerprint)?;
+        Ok(Proved(self))
+    }
+
+    async fn ask_proof(&self, challenge: &proof::Challenge) -> Result<Proof, DoorError> {
         let request = post_json(self.request(Method::POST, PATH_PROVE), &challenge.request());
         let response = self.send(request).await?;
         let answer: Result<Proof, _> = match response.status() {
@@ -78,12 +86,20 @@ impl Door {
             }
             _ => Err(DoorError::NotPorthole),
         };
-        let answer = answer.map_err(|error| match error {
+        answer.map_err(|error| match error {
             DoorError::TooLarge(_) => DoorError::NotPorthole,
             other => other,
-        })?;
-        challenge.check(&answer, fingerprint)?;
-        Ok(Proved(self))
+        })
+    }
+
+    /// Has the server prove that it holds some key, and returns that key's fingerprint: who is there, to choose a credential by.
+    ///
+    /// # Errors
+    /// Where it is no Porthole, or of another version.
+    pub async fn fingerprint(&self) -> Result<String, DoorError> {
+        let challenge = proof::Challenge::new()?;
+        let proof = self.ask_proof(&challenge).await?;
+        challenge.fingerprint(&proof)
     }
 
     /// Returns the bundle that `manifest` describes, calling `progress` with the bytes so far.
@@ -121,16 +137,41 @@ impl Door {
 }
 
 impl Proved<'_> {
-    /// Redeems `link` under `name`.
+    /// Returns what a share link allows, without using it up.
+    ///
+    /// # Errors
+    /// Where the link is used, expired or unknown; [`DoorError::Missing`] where the server does not tell beforehand.
+    pub async fn look(&self, link: &Link) -> Result<Offer, DoorError> {
+        let body = Look {
+            token: link.token.clone(),
+        };
+        let request = post_json(self.0.request(Method::POST, PATH_LOOK), &body);
+        let response = self.0.send(request).await?;
+        match response.status() {
+            StatusCode::OK => read_json(response).await,
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Err(DoorError::Missing),
+            _ => Err(error::from_redeem(response).await),
+        }
+    }
+
+    /// Redeems `link` under `name`; the server hears who one is already.
     ///
     /// # Errors
     /// Where the link is used, expired or unknown.
-    pub async fn redeem(&self, link: &Link, name: &str) -> Result<Redemption, DoorError> {
+    pub async fn redeem(
+        &self,
+        link: &Link,
+        name: &str,
+        already: Option<&Record>,
+    ) -> Result<Redemption, DoorError> {
         let body = Redeem {
             token: link.token.clone(),
             name: name.to_owned(),
         };
-        let request = post_json(self.0.request(Method::POST, PATH_REDEEM), &body);
+        let mut request = post_json(self.0.request(Method::POST, PATH_REDEEM), &body);
+        if let Some(record) = already {
+            request = request.header("cookie", record.cookie());
+        }
         let response = self.0.send(request).await?;
         if !response.status().is_success() {
             return Err(error::from_redeem(response).await);
@@ -138,6 +179,10 @@ impl Proved<'_> {
         let (cookie_name, cookie_value) =
             http::device_cookie(response.headers()).ok_or(DoorError::NotPorthole)?;
         let answer: Redeemed = read_json(response).await?;
+        let is_guest = matches!(answer.who, Redeemer::Guest { .. });
+        if is_guest != (link.kind == LinkKind::Share) {
+            return Err(DoorError::NotPorthole);
+        }
         Ok(Redemption {
             who: answer.who,
             cookie_name,
@@ -166,12 +211,16 @@ impl Proved<'_> {
         parse_manifest(&bytes)
     }
 
-    /// Ends the cookie on the server's side.
+    /// Ends the cookie on the server's side, or those of every device of the owner.
     ///
     /// # Errors
     /// Where the server did not do it.
-    pub async fn sign_out(&self, record: &Record) -> Result<(), DoorError> {
-        let request = self.with_cookie(Method::POST, PATH_SIGN_OUT, record);
+    pub async fn sign_out(&self, record: &Record, which: SignOut) -> Result<(), DoorError> {
+        let path = match which.all_devices {
+            true => PATH_SIGN_OUT_ALL,
+            false => PATH_SIGN_OUT,
+        };
+        let request = self.with_cookie(Method::POST, path, record);
         accepted(self.0.send(request).await?).await.map(|_| ())
     }
 
@@ -289,6 +338,21 @@ mod tests {
                 assert!(error.is_transient(), "{error:?} {:?}", &whole[..length]);
             }
         }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_redirect_is_followed_nowhere() {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").expect("a port");
+        elsewhere.set_nonblocking(true).expect("set");
+        let address = elsewhere.local_addr().expect("bound");
+        for status in ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"] {
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nlocation: http://{address}/\r\ncontent-length: 0\r\n\r\n"
+            );
+            assert_eq!(asked(answer.as_bytes()).await, DoorError::NotPorthole);
+        }
+        let nobody = elsewhere.accept().expect_err("nobody came");
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
     }
 
     #[test]

@@ -37,19 +37,33 @@ impl Challenge {
 
     /// Checks `proof` against `fingerprint`: first that the signature is right, then whose it is, then the version.
     pub(super) fn check(&self, proof: &Proof, fingerprint: &str) -> Result<(), DoorError> {
+        if self.signer(proof)? != fingerprint {
+            return Err(DoorError::ForeignKey);
+        }
+        version(proof)
+    }
+
+    /// Returns the fingerprint of the key that `proof` was made with.
+    pub(super) fn fingerprint(&self, proof: &Proof) -> Result<String, DoorError> {
+        let signer = self.signer(proof)?;
+        version(proof).map(|()| signer)
+    }
+
+    fn signer(&self, proof: &Proof) -> Result<String, DoorError> {
         let key = decode(&proof.public_key)?;
         let signature = decode(&proof.signature)?;
         UnparsedPublicKey::new(&ED25519, &key)
             .verify(&proof_message(&self.nonce), &signature)
             .map_err(|_| DoorError::NotPorthole)?;
-        if URL_SAFE_NO_PAD.encode(digest(&SHA256, &key)) != fingerprint {
-            return Err(DoorError::ForeignKey);
-        }
-        match proof.door.cmp(&DOOR_VERSION) {
-            std::cmp::Ordering::Equal => Ok(()),
-            std::cmp::Ordering::Less => Err(DoorError::OlderServer),
-            std::cmp::Ordering::Greater => Err(DoorError::NewerServer),
-        }
+        Ok(URL_SAFE_NO_PAD.encode(digest(&SHA256, &key)))
+    }
+}
+
+fn version(proof: &Proof) -> Result<(), DoorError> {
+    match proof.door.cmp(&DOOR_VERSION) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => Err(DoorError::OlderServer),
+        std::cmp::Ordering::Greater => Err(DoorError::NewerServer),
     }
 }
 

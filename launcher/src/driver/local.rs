@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use porthole_bridge::Outcome;
+
 use super::{Done, Driver, Flow};
 use crate::{
     app::{Asked, Input, LocalDone},
@@ -64,17 +66,43 @@ impl Driver {
         terminal::leave();
         signals::stop_self();
         self.stopped = true;
-        self.come_back();
-        self.handle(Input::Back(terminal::size())).await
+        self.take_back().await
     }
 
     /// Stops with everything in the foreground, as the terminal's own key would have it.
-    pub(super) fn suspend_all(&mut self) -> Flow {
+    pub(super) fn suspend_all(&mut self) -> Option<Input> {
+        if !signals::has_shell() {
+            let why = "there is no shell to come back from: not suspended";
+            let outcome = Outcome::Failed(why.to_owned());
+            return Some(Input::Local(LocalDone {
+                asked: None,
+                outcome,
+            }));
+        }
         self.reader.stand_aside();
         terminal::leave();
         signals::stop_group();
         self.stopped = true;
+        self.regain()
+    }
+
+    /// Goes on in the foreground, or waits in the background until that is where we are.
+    pub(super) async fn take_back(&mut self) -> Flow {
+        match self.regain() {
+            Some(input) => self.handle(input).await,
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Takes the terminal where it is ours. In the background it is the shell's: touching it would stop us again, and
+    /// deaf to everything but the shell.
+    fn regain(&mut self) -> Option<Input> {
+        self.behind = !terminal::is_ours();
+        self.away = self.behind;
+        if self.behind {
+            return None;
+        }
         self.come_back();
-        ControlFlow::Continue(())
+        Some(Input::Back(terminal::size()))
     }
 }

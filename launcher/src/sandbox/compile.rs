@@ -15,6 +15,7 @@ use super::{
 
 /// Runs the child.
 pub fn main() -> ExitCode {
+    walls::close_all_but_pipes();
     let standing = walls::raise_first(Purpose::Compile);
     let mut bundle = Vec::new();
     let bound = MODULE_BYTES as u64 + 1;

@@ -249,6 +249,8 @@ impl Sandbox {
                 pipe::DONE => self.returned(),
                 pipe::READY => {
                     self.walls = serde_json::from_slice(body).ok();
+                    // What was sent before could not begin before now.
+                    self.busy_since = self.busy_since.map(|_| Instant::now());
                     self.startup = self.startup.filter(|_| !self.pending.is_empty());
                 }
                 pipe::FAULT => {

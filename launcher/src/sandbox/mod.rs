@@ -1,6 +1,7 @@
 //! Runs a UI behind two walls: wasm, and a process of its own that can do nothing. The launcher's side of both children.
 //! Nothing here knows what the messages mean, and nothing of a bundle is ever executed or mapped in this process.
 
+pub mod attempts;
 mod cache;
 pub mod child;
 pub mod compile;
@@ -18,7 +19,7 @@ pub use cache::{Artifact, artifact};
 pub use compiler::{compile, compile_with};
 pub use fault::UiFault;
 pub use handle::{Sandbox, SandboxEvent};
-pub use probe::{check, check_with};
+pub use probe::{Standing, check, check_with};
 pub use walls::Walls;
 
 /// Returns the program that the children are: this one, even where its file was replaced meanwhile.

@@ -14,6 +14,7 @@ use super::{
     UiFault, pipe,
     ticker::{Patience, Ticker},
 };
+use crate::bundle::TABLES;
 
 pub(super) struct Ui {
     store: Store<Host>,
@@ -215,8 +216,7 @@ impl ResourceLimiter for Host {
     }
 
     fn tables(&self) -> usize {
-        // A stock Rust build has one; a few more harm nobody, each being bounded.
-        4
+        TABLES as usize
     }
 
     fn memories(&self) -> usize {

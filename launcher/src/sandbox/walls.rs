@@ -10,7 +10,7 @@ pub struct Walls {
     pub limits: bool,
     /// No new privileges, and nobody may look into the process.
     pub privileges: bool,
-    /// No file can be opened and no TCP connection made.
+    /// No file can be opened, no TCP connection made, and no signal sent to a process outside.
     pub files: bool,
     /// Only the few system calls that computing needs.
     pub calls: bool,
@@ -46,9 +46,12 @@ mod system {
 
     use landlock::{
         ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
-        RulesetStatus,
+        RulesetStatus, Scope,
     };
-    use rustix::process::{Resource, Rlimit, setrlimit};
+    use rustix::{
+        process::{Resource, Rlimit, setrlimit},
+        thread::{CapabilitySet, CapabilitySets, set_capabilities},
+    };
     use seccompiler::{
         BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
         SeccompRule,
@@ -76,12 +79,18 @@ mod system {
 
     /// Raises the last wall, on all threads. Called when everything is loaded, before any code of a bundle runs.
     pub(in super::super) fn raise_last(purpose: Purpose, walls: Walls) -> Walls {
-        let calls = filter(purpose)
-            .is_some_and(|filter| seccompiler::apply_filter_all_threads(&filter).is_ok());
+        let raise = |program: Option<BpfProgram>| {
+            program.is_some_and(|program| seccompiler::apply_filter_all_threads(&program).is_ok())
+        };
+        // `seccomp` itself is refused by the first: where two are wanted, the list stands last.
+        let calls = match purpose {
+            Purpose::Compile => raise(without_clone3()) && raise(filter(purpose)),
+            Purpose::Run => raise(filter(purpose)),
+        };
         Walls { calls, ..walls }
     }
 
-    /// Closes every descriptor but the two pipes and the error stream.
+    /// Closes every descriptor but the two pipes and the error stream, whoever left it open.
     #[expect(unsafe_code, reason = "a system call without a safe wrapper")]
     pub(in super::super) fn close_all_but_pipes() {
         // SAFETY: takes no pointer. The descriptors are not used again: what wasmtime keeps of them is a mapping.
@@ -107,11 +116,20 @@ mod system {
 
     #[expect(unsafe_code, reason = "system calls without a safe wrapper here")]
     fn drop_privileges() -> bool {
+        let none = CapabilitySet::empty();
+        let none = CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        };
+        // A launcher that root runs would else hand all of root's powers down.
+        let capabilities = set_capabilities(None, none).is_ok();
         // SAFETY: both take numbers only and concern this process alone.
-        unsafe {
+        let others = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                 && libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
-        }
+        };
+        capabilities && others
     }
 
     fn close_files() -> bool {
@@ -119,6 +137,7 @@ mod system {
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(ABI::V5))
             .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(ABI::V5)))
+            .and_then(|ruleset| ruleset.scope(Scope::from_all(ABI::V6)))
             .and_then(Ruleset::create)
             .and_then(|ruleset| ruleset.restrict_self());
         ruleset.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
@@ -150,46 +169,73 @@ mod system {
             libc::SYS_gettid,
             libc::SYS_getpid,
         ];
-        let for_threads = [
-            libc::SYS_clone,
-            libc::SYS_clone3,
-            libc::SYS_set_robust_list,
-            libc::SYS_rseq,
-            libc::SYS_sched_getaffinity,
-            libc::SYS_mprotect,
-            libc::SYS_mmap,
-            libc::SYS_prctl,
-        ];
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
             plain.iter().map(|call| (*call, Vec::new())).collect();
-        match purpose {
-            Purpose::Compile => rules.extend(for_threads.iter().map(|call| (*call, Vec::new()))),
-            Purpose::Run => {
-                rules.insert(libc::SYS_mprotect, vec![not_executable()?]);
-                rules.insert(libc::SYS_mmap, vec![not_executable()?]);
-                // Never at another process: only to end itself.
-                let own = u64::from(std::process::id());
-                let to_itself =
-                    SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, own);
-                let rule = SeccompRule::new(vec![to_itself.ok()?]).ok()?;
-                rules.insert(libc::SYS_tgkill, vec![rule]);
-            }
+        rules.insert(libc::SYS_mprotect, vec![not_executable()?]);
+        rules.insert(libc::SYS_mmap, vec![not_executable()?]);
+        // Never at another process: only to end itself.
+        let own = u64::from(std::process::id());
+        rules.insert(libc::SYS_tgkill, vec![first_is(own)?]);
+        if purpose == Purpose::Compile {
+            let for_threads = [
+                // Refused already, with another answer.
+                libc::SYS_clone3,
+                libc::SYS_set_robust_list,
+                libc::SYS_rseq,
+                libc::SYS_sched_getaffinity,
+            ];
+            rules.extend(for_threads.map(|call| (call, Vec::new())));
+            let name = u64::try_from(libc::PR_SET_NAME).ok()?;
+            rules.insert(libc::SYS_prctl, vec![first_is(name)?]);
+            rules.insert(libc::SYS_clone, vec![thread_only()?]);
         }
-        let filter = SeccompFilter::new(
+        program(
             rules,
             SeccompAction::Errno(libc::EPERM as u32),
             SeccompAction::Allow,
-            std::env::consts::ARCH.try_into().ok()?,
-        );
-        filter.ok()?.try_into().ok()
+        )
+    }
+
+    /// `clone3` hides its flags behind a pointer, which no filter can follow. Told that there is no such call, the C
+    /// library takes `clone` instead.
+    fn without_clone3() -> Option<BpfProgram> {
+        let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+        program(
+            rules,
+            SeccompAction::Allow,
+            SeccompAction::Errno(libc::ENOSYS as u32),
+        )
+    }
+
+    fn program(
+        rules: BTreeMap<i64, Vec<SeccompRule>>,
+        others: SeccompAction,
+        these: SeccompAction,
+    ) -> Option<BpfProgram> {
+        let arch = std::env::consts::ARCH.try_into().ok()?;
+        let filter = SeccompFilter::new(rules, others, these, arch).ok()?;
+        filter.try_into().ok()
+    }
+
+    fn first_is(value: u64) -> Option<SeccompRule> {
+        rule(0, SeccompCmpOp::Eq, value)
+    }
+
+    /// A thread of this process may be made, and no other process.
+    fn thread_only() -> Option<SeccompRule> {
+        let thread = u64::try_from(libc::CLONE_THREAD).ok()?;
+        rule(0, SeccompCmpOp::MaskedEq(thread), thread)
     }
 
     /// Memory may be had, but none that is executable: all code there will ever be is loaded.
     fn not_executable() -> Option<SeccompRule> {
-        let exec = libc::PROT_EXEC as u64;
+        rule(2, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0)
+    }
+
+    fn rule(argument: u8, compared: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
         let condition =
-            SeccompCondition::new(2, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(exec), 0);
-        SeccompRule::new(vec![condition.ok()?]).ok()
+            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compared, value).ok()?;
+        SeccompRule::new(vec![condition]).ok()
     }
 }
 

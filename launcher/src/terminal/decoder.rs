@@ -309,6 +309,8 @@ mod tests {
     fn answers_of_the_terminal_and_broken_bytes_are_no_keys() {
         for bytes in [
             &b"\x1b[0;0R"[..],
+            b"\x1b[1;1R",
+            b"\x1b[24;80R",
             b"\x1b[?62;4c",
             b"\x1b]11;rgb:0000/0000/0000\x1b\\",
             b"\x1b]11;rgb:0000/0000/0000\x07",

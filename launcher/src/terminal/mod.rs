@@ -15,11 +15,13 @@ use std::{
     time::Duration,
 };
 
-use porthole_bridge::Size;
+use porthole_bridge::{Size, limits};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    process::getpgrp,
     termios::{
-        OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetwinsize, tcsetattr,
+        OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp, tcgetwinsize,
+        tcsetattr,
     },
 };
 
@@ -138,6 +140,13 @@ pub(crate) fn cooked() {
     }
 }
 
+/// Returns whether we are in the terminal's foreground. A terminal that does not say is taken.
+pub(crate) fn is_ours() -> bool {
+    keyboard().map_or(true, |keyboard| {
+        tcgetpgrp(&keyboard).map_or(true, |front| front == getpgrp())
+    })
+}
+
 /// Gives the terminal back before a panic's message is printed.
 pub fn restore_on_panic() {
     let before = std::panic::take_hook();
@@ -166,15 +175,22 @@ impl Keyboard {
     }
 }
 
-/// Returns the terminal's size; 80×24 where it does not say.
+/// Returns the terminal's size, as far as it is drawn on; 80×24 where it does not say.
 pub fn size() -> Size {
-    let said = tcgetwinsize(io::stdout().as_fd()).ok();
-    match said.filter(|size| size.ws_col > 0 && size.ws_row > 0) {
-        Some(size) => Size {
-            cols: size.ws_col,
-            rows: size.ws_row,
+    match tcgetwinsize(io::stdout().as_fd()) {
+        Ok(size) => drawn(size.ws_col, size.ws_row),
+        Err(_) => drawn(0, 0),
+    }
+}
+
+/// A UI's widest and highest screen and the launcher's own row: a window may claim any size, and all of it would be kept.
+fn drawn(cols: u16, rows: u16) -> Size {
+    match (cols, rows) {
+        (0, _) | (_, 0) => Size { cols: 80, rows: 24 },
+        (cols, rows) => Size {
+            cols: cols.min(limits::COLS),
+            rows: rows.min(limits::ROWS + 1),
         },
-        None => Size { cols: 80, rows: 24 },
     }
 }
 
@@ -265,5 +281,17 @@ mod tests {
     fn a_console_is_not_asked_for_keys_it_does_not_know() {
         assert_eq!(Keyboard::of(Some("linux")), Keyboard::Plain);
         assert_eq!(Keyboard::of(Some("xterm-256color")), Keyboard::Extended);
+    }
+    #[test]
+    fn a_window_of_any_size_is_drawn_on_within_bounds() {
+        for ((cols, rows), wanted) in [
+            ((0, 0), (80, 24)),
+            ((80, 0), (80, 24)),
+            ((1, 1), (1, 1)),
+            ((65_535, 65_535), (limits::COLS, limits::ROWS + 1)),
+        ] {
+            let size = drawn(cols, rows);
+            assert_eq!((size.cols, size.rows), wanted);
+        }
     }
 }

@@ -39,8 +39,8 @@ pub(super) fn sequence(parameters: &[u8], last: u8) -> Option<Event> {
                 .unwrap_or(number);
             unicode(number)?
         }
-        // Also the answer to a question for the cursor, which is not asked.
-        b'R' if number != 1 => return None,
+        // Also the answer to a question for the cursor, which is not asked: only what a key can be is one.
+        b'R' if number != 1 || modifiers.is_empty() => return None,
         _ => lettered(last)?,
     };
     let code = match code {

@@ -11,14 +11,13 @@ use tokio::sync::watch;
 
 use super::{LocalFile, Place, TransferError, Upload, Wish, local_path, size, upload::Content};
 use crate::{
-    credential::{Record, Store},
+    credential::{Known, Record, Store},
     door::{Door, Tls},
     escape,
     failure::Failure,
     folders::Folders,
     launch,
     preferences::Preferences,
-    surroundings::var,
 };
 
 /// What both commands work with.
@@ -34,7 +33,7 @@ struct Means {
 /// # Errors
 /// Where one of them is not to be sent, before any is; or a transfer ended early.
 pub fn upload(files: &[String], session: &str, origin: Option<String>) -> Result<u8, Failure> {
-    run(origin, async |means| {
+    run(origin, Some(session), async |means| {
         let opened: Result<Vec<_>, Failure> =
             files.iter().map(|file| open(file, means.limit)).collect();
         for file in opened? {
@@ -68,8 +67,7 @@ async fn send(means: &Means, file: LocalFile, session: &str) -> Result<(), Failu
     let sent = super::upload(&what, |so_far| told.at(so_far, bytes), means.cancel.clone()).await;
     told.end();
     let attached = sent.map_err(|error| named(&shown, &error))?;
-    crate::say(&format!("{}  {}", escape::visible(&attached.id), shown));
-    Ok(())
+    crate::say(&format!("{}  {}", escape::visible(&attached.id), shown))
 }
 
 /// Downloads an attachment or a command's output by its id, or a file of a session by its path; prints where it is.
@@ -91,11 +89,14 @@ pub fn download(
             Source::Output(id.to_owned()),
         ],
     };
-    run(origin, async |means| {
+    run(origin, session.as_deref(), async |means| {
         let mut failed = None;
         for source in sources {
             match fetch(&means, source, session.as_deref(), &folder).await {
-                Ok(()) => return Ok(0),
+                Ok(path) => {
+                    crate::say(&escape::visible(&path.to_string_lossy()))?;
+                    return Ok(0);
+                }
                 Err(error @ TransferError::Told { .. }) => failed = failed.or(Some(error)),
                 Err(error) => return Err(named(&escape::visible(id), &error)),
             }
@@ -110,7 +111,7 @@ async fn fetch(
     source: Source,
     session: Option<&str>,
     folder: &Path,
-) -> Result<(), TransferError> {
+) -> Result<PathBuf, TransferError> {
     let wish = Wish {
         door: means.door.clone(),
         record: means.record.clone(),
@@ -128,9 +129,7 @@ async fn fetch(
     );
     let saved = saved.await;
     told.end();
-    let saved = saved?;
-    crate::say(&escape::visible(&saved.path.to_string_lossy()));
-    Ok(())
+    Ok(saved?.path)
 }
 
 fn named(shown: &str, error: &TransferError) -> Failure {
@@ -142,21 +141,13 @@ fn named(shown: &str, error: &TransferError) -> Failure {
 /// Finds the server and runs `work`; an interrupt or the end of the terminal cancels it, so that it leaves nothing behind.
 fn run(
     origin: Option<String>,
+    session: Option<&str>,
     work: impl AsyncFnOnce(Means) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    let failed = |error: crate::folders::FolderError| Failure::new(error.to_string(), "");
-    let folders = Folders::from_env(var).map_err(failed)?;
-    let store = Store::open(&folders.state).map_err(failed)?;
-    let record = match &origin {
-        Some(text) => store.find(&launch::origin_of(text)?).map_err(failed)?,
-        None => store.all().map_err(failed)?.into_iter().next(),
-    };
-    let record = record.ok_or_else(|| {
-        Failure::new(
-            "no such server is known",
-            "`porthole servers` lists those that are; `porthole LINK` opens one",
-        )
-    })?;
+    let folders = Folders::of_visitor()?;
+    let known = Store::open(&folders.state)?.known()?;
+    known.warn();
+    let record = choose(&known, origin, session)?;
     let limit = Preferences::read(&folders.config)?.transfer_bytes();
     let at_door = |error: crate::door::DoorError| error.to_failure(&record.origin);
     let tls = Tls::for_origin(&record.origin).map_err(at_door)?;
@@ -188,6 +179,25 @@ fn run(
             cancel,
         })
         .await
+    })
+}
+
+/// Returns whom to be at that server, or at the last one used: the owner, else the guest of that session.
+fn choose(known: &Known, origin: Option<String>, session: Option<&str>) -> Result<Record, Failure> {
+    let origin = match origin {
+        Some(text) => Some(launch::origin_of(&text)?),
+        None => known.records.first().map(|record| record.origin.clone()),
+    };
+    let records = origin.map(|origin| known.of(&origin)).unwrap_or_default();
+    let fits = |record: &&Record| match record.session() {
+        Some(theirs) => session.is_none_or(|wanted| wanted == theirs),
+        None => true,
+    };
+    records.iter().find(fits).cloned().ok_or_else(|| {
+        Failure::new(
+            "no such server is known, or none of its credentials is for that session",
+            "`porthole servers` lists those that are; `porthole LINK` opens one",
+        )
     })
 }
 

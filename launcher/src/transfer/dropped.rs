@@ -52,9 +52,9 @@ fn path(word: &str) -> Option<PathBuf> {
         }
         None => word.to_owned(),
     };
+    // One slash alone begins a command of the UI as often as a file of the root.
     let plain = decoded.starts_with('/')
-        && decoded.trim_end_matches('/').contains('/')
-        && decoded.len() > 1
+        && decoded.trim_end_matches('/').matches('/').count() > 1
         && !decoded.contains(char::is_control);
     plain.then(|| PathBuf::from(decoded))
 }

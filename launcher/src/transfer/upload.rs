@@ -99,7 +99,7 @@ pub async fn upload(
         sha256: None,
     };
     let ended = tokio::select! {
-        ended = sending.to_the_end(&progress) => ended,
+        ended = sending.send_all(&progress) => ended,
         _ = cancel.wait_for(|cancel| *cancel) => Err(TransferError::Cancelled),
     };
     if ended.is_err() {
@@ -119,7 +119,7 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    async fn to_the_end(&mut self, progress: &impl Fn(u64)) -> Result<Attached, TransferError> {
+    async fn send_all(&mut self, progress: &impl Fn(u64)) -> Result<Attached, TransferError> {
         loop {
             match self.once(progress).await {
                 Err(error) if error.is_transient() => self.wait(error).await?,

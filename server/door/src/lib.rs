@@ -7,8 +7,8 @@ mod transfer;
 
 pub use link::{Link, LinkError, LinkKind};
 pub use messages::{
-    AccessCause, Admitted, Failure, LinkControl, Manifest, Proof, ProofRequest, Redeem, Redeemed,
-    Redeemer, proof_message,
+    AccessCause, Admitted, Failure, LinkControl, Look, Manifest, Offer, Proof, ProofRequest,
+    Redeem, Redeemed, Redeemer, SignOut, proof_message,
 };
 
 pub use transfer::{
@@ -25,6 +25,8 @@ pub const DOOR_VERSION: u32 = 1;
 pub const PATH_PROVE: &str = "/door/prove";
 /// `POST`: a link's token becomes a cookie.
 pub const PATH_REDEEM: &str = "/door/redeem";
+/// `POST`: what a share link allows; uses nothing up.
+pub const PATH_LOOK: &str = "/door/look";
 /// `GET`: whether the cookie still admits, and as whom.
 pub const PATH_ADMITTED: &str = "/door/admitted";
 /// `GET`: the manifest of the UI bundle.
@@ -33,6 +35,8 @@ pub const PATH_MANIFEST: &str = "/door/ui/manifest";
 pub const PATH_BUNDLE: &str = "/door/ui/bundle/";
 /// `POST`: the cookie's device signs out.
 pub const PATH_SIGN_OUT: &str = "/door/sign-out";
+/// `POST`: every device of the owner signs out, the one that asks too. A server that cannot do it answers 404.
+pub const PATH_SIGN_OUT_ALL: &str = "/door/sign-out-all";
 /// `GET`, upgraded: the link. Text frames are the UI's, binary frames are [`LinkControl`].
 pub const PATH_LINK: &str = "/link";
 /// `GET`: readiness, without credentials: `{"ok":true}`.

@@ -36,6 +36,39 @@ pub struct Redeem {
     pub name: String,
 }
 
+/// Asks what a share link allows, before it is redeemed. Uses nothing up.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    /// The token of the link. A secret.
+    pub token: String,
+}
+
+/// What a share link allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The session's title.
+    pub title: String,
+    /// `view` or `full`.
+    pub mode: String,
+    /// Whether its guests may answer questions.
+    #[serde(default)]
+    pub may_approve: bool,
+    /// When it ends, in milliseconds since the Unix epoch; 0: not told.
+    #[serde(default)]
+    pub expires_ms: u64,
+    /// Whether it is for one person only.
+    #[serde(default)]
+    pub once: bool,
+}
+
+/// Which devices sign out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignOut {
+    /// Every device of the owner, this one too.
+    #[serde(default)]
+    pub all_devices: bool,
+}
+
 /// Who a redeemed link makes you.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

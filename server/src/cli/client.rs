@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// How long a server may take to say its first word.
-const ANSWER_BOUND: Duration = Duration::from_secs(10);
+const ANSWER_BOUND: Duration = Duration::from_secs(5);
 
 /// Asks the running server one thing.
 pub(super) fn ask(data: &DataArgs, ask: &Ask) -> Result<Tell, Failure> {

@@ -2,8 +2,8 @@
 
 use porthole_protocol::{
     Answer, Block, Call, ClientFrame, ConversationId, ConversationState, Entry, EntryBody,
-    ModelRef, RequestId, SendMode, ServerFrame, SessionId, SessionRow, SessionState, Topic,
-    TopicDelta, TopicState, limits::PAGE_ENTRIES, replies,
+    ModelInfo, ModelRef, RequestId, SendMode, ServerFrame, SessionId, SessionRow, SessionState,
+    Topic, TopicDelta, TopicState, limits::PAGE_ENTRIES, replies,
 };
 
 use super::out::{note, say};
@@ -84,10 +84,9 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
         } else {
             " "
         };
-        let ready = if info.ready {
-            ""
-        } else {
-            "  (its key is missing)"
+        let ready = match info.ready {
+            true => String::new(),
+            false => no_key(info),
         };
         say!(
             "{mark} {}  {}  from {}{ready}",
@@ -101,6 +100,14 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
         one_line(&models.config_path)
     );
     Ok(())
+}
+
+/// Says what to do about a key that is not there.
+fn no_key(info: &ModelInfo) -> String {
+    format!(
+        "  (not ready: its key is missing; see `key_env` or `key_file` of `[provider.{}]`)",
+        one_line(&info.model.provider)
+    )
 }
 
 pub(super) fn send(args: &SendArgs) -> Result<(), Failure> {
@@ -246,6 +253,9 @@ fn answer_questions(
                     one_line(&question.tool),
                     one_line(&question.subject)
                 );
+                note!(
+                    "hint: answer it in the UI (`porthole`), or send with `--answer yes` or `--answer no`"
+                );
                 continue;
             }
         };
@@ -281,12 +291,12 @@ fn model(text: &str) -> Result<ModelRef, Failure> {
     })
 }
 
-fn session(text: &str) -> Result<SessionId, Failure> {
+pub(super) fn session(text: &str) -> Result<SessionId, Failure> {
     SessionId::parse(text)
         .map_err(|_| Failure::new("that is no session id").hint("`portholed sessions` lists them"))
 }
 
-fn request() -> Result<RequestId, Failure> {
+pub(super) fn request() -> Result<RequestId, Failure> {
     RequestId::parse(&random_id::<20>()).map_err(|_| strange())
 }
 

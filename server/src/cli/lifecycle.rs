@@ -25,6 +25,8 @@ use crate::{
     worker_process::WorkerProgram,
 };
 
+/// Descriptors that a server wants to be able to hold.
+const DESCRIPTORS: u64 = 8_192;
 /// How long `stop` waits for the end.
 const STOP_BOUND: Duration = Duration::from_secs(10);
 
@@ -33,6 +35,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
         // Fails only where it already leads a session.
         let _ = rustix::process::setsid();
     }
+    raise_descriptors();
     let folder = args.data.folder()?;
     let config = config(&args, folder.clone())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -47,6 +50,21 @@ pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
         let _ = writeln!(stdout, "listening on {}", running.origin()).and_then(|()| stdout.flush());
         running.run().await.map_err(failed)
     })
+}
+
+/// Every link and every worker takes a few; many systems begin with 1,024.
+fn raise_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    let most = now.maximum.unwrap_or(DESCRIPTORS).min(DESCRIPTORS);
+    if now.current.is_some_and(|current| current < most) {
+        let more = Rlimit {
+            current: Some(most),
+            maximum: now.maximum,
+        };
+        // It serves with fewer as well.
+        let _ = setrlimit(Resource::Nofile, more);
+    }
 }
 
 pub(super) fn start(args: &ServeArgs) -> Result<(), Failure> {

@@ -45,14 +45,31 @@ enum Command {
     #[command(after_help = "Example:\n  portholed stop")]
     Stop(DataArgs),
     /// Make the server a service of this user.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  portholed service install --listen 127.0.0.1:7420"
+    )]
     Service(ServiceCommand),
     /// Say whether the server is up, and what it does.
     #[command(after_help = "Example:\n  portholed status --json")]
     Status(ListArgs),
     /// Make a link.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  portholed link owner\n  portholed link share --session k3v9x2abcdef --mode view"
+    )]
     Link(LinkCommand),
+    /// List share links, and who came by them.
+    #[command(after_help = "Example:\n  portholed links --json")]
+    Links(ListArgs),
+    /// End a share link with all its guests, or one guest's access; at once.
+    #[command(after_help = "Example:\n  portholed links\n  portholed revoke s-k3v9x2ab")]
+    Revoke {
+        /// The link or the guest, as `portholed links` names it.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
     /// List the owner's devices.
     #[command(after_help = "Example:\n  portholed devices")]
     Devices(ListArgs),
@@ -100,7 +117,10 @@ enum Command {
     #[command(after_help = "Example:\n  ssh HOST portholed env")]
     Env,
     /// Look inside.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  portholed debug model-stream --api chat < body.sse"
+    )]
     Debug(DebugCommand),
 }
 
@@ -116,6 +136,47 @@ enum LinkCommand {
     /// A link that makes one device the owner's.
     #[command(after_help = "Example:\n  portholed link owner")]
     Owner(DataArgs),
+    /// A link that lets guests into one session; says what it allows.
+    #[command(
+        after_help = "Example:\n  portholed link share --session k3v9x2abcdef --mode view --name 'the team' --expires 2d"
+    )]
+    Share(ShareArgs),
+}
+
+#[derive(Args)]
+struct ShareArgs {
+    /// The session, as `portholed sessions` names it.
+    #[arg(long, value_name = "ID")]
+    session: String,
+    /// How much guests may do: `view` reads and follows, `full` is a shell on this machine.
+    #[arg(long)]
+    mode: Mode,
+    /// What you call the link, to know it again.
+    #[arg(long)]
+    name: Option<String>,
+    /// When it ends, as `30m`, `12h` or `7d` [default: 7d]
+    #[arg(long, value_name = "TIME")]
+    expires: Option<String>,
+    /// Only the first person who uses it comes in.
+    #[arg(long)]
+    once: bool,
+    /// Guests may also answer the agent's questions in your place.
+    #[arg(long)]
+    may_approve: bool,
+    /// Print one JSON value.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// How much guests may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Read and follow.
+    View,
+    /// Also send, stop and run commands.
+    Full,
 }
 
 #[derive(Subcommand)]
@@ -280,8 +341,11 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Service(ServiceCommand::Install(args)) => lifecycle::install(&args),
         Command::Status(list) => lifecycle::status(&list),
         Command::Link(LinkCommand::Owner(data)) => access::link_owner(&data),
+        Command::Link(LinkCommand::Share(args)) => access::link_share(&args),
+        Command::Links(list) => access::links(&list),
+        Command::Revoke { id, data } => access::revoke(&id, &data),
         Command::Devices(list) => access::devices(&list),
-        Command::SignOut { device, data } => access::sign_out(device, &data),
+        Command::SignOut { device, data } => access::sign_out(&device, &data),
         Command::Sessions(list) => engine::sessions(&list),
         Command::New(args) => engine::new(&args),
         Command::Send(args) => engine::send(&args),

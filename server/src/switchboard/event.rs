@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::ws::Utf8Bytes;
-use porthole_door::LinkControl;
+use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     Call, CallError, ClientFrame, SessionId, Topic, Who, decode, limits::CLIENT_FRAME_BYTES,
 };
@@ -11,21 +11,25 @@ use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{catalog::Session, outbox::Lane};
+use crate::{
+    catalog::Session,
+    outbox::Lane,
+    pass::{Pass, Whose},
+};
 
 /// Everything that can happen.
 #[derive(Debug)]
 pub enum Input {
     /// The server started: interrupted work goes on.
     Start,
-    /// Someone connected; `device` is the owner's device by which they were let in.
+    /// Someone connected.
     Opened {
         /// The connection.
         connection: ConnectionId,
         /// Who.
         who: Who,
-        /// The device.
-        device: Option<String>,
+        /// By what they were let in.
+        pass: Pass,
     },
     /// A connection is gone.
     Closed {
@@ -99,11 +103,17 @@ pub enum Input {
     },
     /// The waiting time before another start is over.
     StartDue(SessionId),
-    /// A device may no longer.
-    SignedOut {
-        /// The device.
-        device: String,
+    /// Someone may no longer.
+    AccessEnded {
+        /// Who.
+        whose: Whose,
+        /// Why, for a program.
+        cause: AccessCause,
+        /// Why, for a person.
+        reason: String,
     },
+    /// Who is in a session is to be looked at again.
+    PresenceDue(SessionId),
     /// There is another bundle.
     BundleChanged {
         /// Its hash.
@@ -137,6 +147,20 @@ pub enum Effect {
         /// Which.
         connection: ConnectionId,
     },
+    /// Drop what waits, queue a last word to the launcher, and close soon, read or not.
+    CutOff {
+        /// Which.
+        connection: ConnectionId,
+        /// The word.
+        control: LinkControl,
+    },
+    /// Say so after a while with [`Input::PresenceDue`].
+    PresenceLater {
+        /// Which.
+        session: SessionId,
+        /// After how long.
+        after: Duration,
+    },
     /// Answer a call that is the server's own.
     Serve {
         /// Whose.
@@ -145,6 +169,8 @@ pub enum Effect {
         id: u64,
         /// The call.
         call: Call,
+        /// By what the caller was let in.
+        pass: Pass,
     },
     /// Start a worker.
     Start(SessionId),

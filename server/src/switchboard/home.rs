@@ -26,6 +26,8 @@ pub struct Line {
     pub session: Session,
     /// What it is doing.
     pub state: SessionState,
+    /// Who is in it.
+    pub presence: Presence,
 }
 
 impl Home {
@@ -38,7 +40,15 @@ impl Home {
                 },
                 false => SessionState::Idle,
             };
-            (session.id.clone(), Line { session, state })
+            let presence = Presence::default();
+            (
+                session.id.clone(),
+                Line {
+                    session,
+                    state,
+                    presence,
+                },
+            )
         };
         Self {
             machine,
@@ -76,11 +86,17 @@ impl Home {
     /// Puts a session in, or its kept part in place of the old one.
     pub fn put(&mut self, session: Session) -> ServerFrame {
         let id = session.id.clone();
-        let state = self
-            .rows
-            .get(&id)
-            .map_or(SessionState::Idle, |line| line.state.clone());
-        self.rows.insert(id.clone(), Line { session, state });
+        match self.rows.get_mut(&id) {
+            Some(line) => line.session = session,
+            None => {
+                let line = Line {
+                    session,
+                    state: SessionState::Idle,
+                    presence: Presence::default(),
+                };
+                self.rows.insert(id.clone(), line);
+            }
+        }
         self.delta(&id)
     }
 
@@ -91,6 +107,16 @@ impl Home {
             return None;
         }
         line.state = state;
+        Some(self.delta(id))
+    }
+
+    /// Changes who is in a session; `None` where nothing changed.
+    pub fn set_presence(&mut self, id: &SessionId, presence: Presence) -> Option<ServerFrame> {
+        let line = self.rows.get_mut(id)?;
+        if line.presence == presence {
+            return None;
+        }
+        line.presence = presence;
         Some(self.delta(id))
     }
 
@@ -183,7 +209,7 @@ impl Home {
             archived: line.session.archived,
             state: line.state.clone(),
             unread: line.session.unread,
-            presence: Presence::default(),
+            presence: line.presence.clone(),
         }
     }
 }

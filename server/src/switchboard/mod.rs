@@ -3,18 +3,21 @@
 
 mod event;
 mod home;
+mod presence;
 mod seats;
 mod workers;
 
 #[cfg(test)]
+mod pair;
+#[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
     SessionState, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
@@ -26,6 +29,7 @@ pub use home::{Home, Line, unknown_session};
 use crate::{
     catalog::Session,
     outbox::Lane,
+    pass::{Pass, Whose},
     permit::{Access, permit_call, permit_watch, session_of},
 };
 use seats::Seats;
@@ -38,6 +42,7 @@ pub struct Switchboard {
     seats: Seats,
     workers: Workers,
     machine: String,
+    present: presence::Due,
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
     down: bool,
@@ -64,6 +69,7 @@ impl Switchboard {
             seats: Seats::default(),
             workers: Workers::default(),
             machine,
+            present: presence::Due::default(),
             home_dir: String::new(),
             down: false,
         }
@@ -96,6 +102,11 @@ impl Switchboard {
         }
     }
 
+    /// Returns the ids of devices and guests that are connected.
+    pub fn passes(&self) -> BTreeSet<AccessId> {
+        self.seats.passes()
+    }
+
     /// Takes what happened; returns what is to be done, in order.
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
@@ -105,8 +116,8 @@ impl Switchboard {
             Input::Opened {
                 connection,
                 who,
-                device,
-            } => self.opened(connection, who, device, out),
+                pass,
+            } => self.opened(connection, who, pass, out),
             Input::Closed { connection } => self.closed(connection, out),
             Input::Frame { connection, frame } => self.frame(connection, frame, out),
             Input::Unreadable { connection, id } => unreadable(connection, id, out),
@@ -136,7 +147,12 @@ impl Switchboard {
                 lived,
             } => self.worker_gone(&session, generation, &reason, lived, out),
             Input::StartDue(session) => self.start_due(&session, out),
-            Input::SignedOut { device } => self.signed_out(&device, out),
+            Input::AccessEnded {
+                whose,
+                cause,
+                reason,
+            } => self.access_ended(&whose, cause, &reason, out),
+            Input::PresenceDue(session) => self.presence_due(&session, out),
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
             }
@@ -159,13 +175,7 @@ impl Switchboard {
         }
     }
 
-    fn opened(
-        &mut self,
-        connection: ConnectionId,
-        who: Who,
-        device: Option<String>,
-        out: &mut Vec<Effect>,
-    ) {
+    fn opened(&mut self, connection: ConnectionId, who: Who, pass: Pass, out: &mut Vec<Effect>) {
         let hello = ServerFrame::Hello {
             protocol: PROTOCOL_VERSION,
             server: env!("CARGO_PKG_VERSION").to_owned(),
@@ -173,13 +183,14 @@ impl Switchboard {
             who: who.clone(),
             home: self.home_dir.clone(),
         };
-        self.seats.open(connection, who, device);
+        self.seats.open(connection, who, pass);
         send(connection, Lane::Must, &hello, out);
     }
 
     fn closed(&mut self, connection: ConnectionId, out: &mut Vec<Effect>) {
         for session in self.seats.close(connection) {
             self.tell_watchers(&session, out);
+            self.presence_changed(&session, out);
         }
     }
 
@@ -224,10 +235,14 @@ impl Switchboard {
         out: &mut Vec<Effect>,
     ) {
         if is_the_servers(&call) {
+            let Some(pass) = self.seats.pass(connection).cloned() else {
+                return;
+            };
             return out.push(Effect::Serve {
                 connection,
                 id,
                 call,
+                pass,
             });
         }
         let Some(session) = session_of(&call).cloned() else {
@@ -323,6 +338,7 @@ impl Switchboard {
             Topic::Sessions => self.send_home(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
+                self.presence_changed(&session, out);
                 if self.workers.is_ready(&session) {
                     self.tell_watch(&session, connection, topic, out);
                     self.tell_watchers(&session, out);
@@ -347,6 +363,7 @@ impl Switchboard {
         if let Topic::Conversation { session, .. } = topic {
             let session = session.clone();
             self.tell_watchers(&session, out);
+            self.presence_changed(&session, out);
         }
     }
 
@@ -387,17 +404,24 @@ impl Switchboard {
         }
     }
 
-    fn signed_out(&mut self, device: &str, out: &mut Vec<Effect>) {
+    /// Their links end now: with the reason, without what waited for them, and what they asked for is not done later.
+    fn access_ended(
+        &mut self,
+        whose: &Whose,
+        cause: AccessCause,
+        reason: &str,
+        out: &mut Vec<Effect>,
+    ) {
         let control = LinkControl::AccessEnded {
-            reason: "this device was signed out".to_owned(),
-            cause: AccessCause::SignedOut,
+            reason: reason.to_owned(),
+            cause,
         };
-        for connection in self.seats.of_device(device) {
-            out.push(Effect::Control {
+        for connection in self.seats.of(whose) {
+            out.push(Effect::CutOff {
                 connection,
                 control: control.clone(),
             });
-            out.push(Effect::Close { connection });
+            self.workers.forget_calls(connection);
             self.closed(connection, out);
         }
     }

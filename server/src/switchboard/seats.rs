@@ -2,8 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use porthole_protocol::{CallError, ErrorCode, SessionId, Topic, Who, limits};
+use porthole_protocol::{
+    AccessId, CallError, ErrorCode, Person, Presence, SessionId, Standing, Topic, Who, limits,
+};
 use porthole_worker::wire::ConnectionId;
+
+use crate::pass::{Pass, Whose};
 
 /// Every connection.
 #[derive(Debug, Default)]
@@ -12,7 +16,7 @@ pub(super) struct Seats(BTreeMap<ConnectionId, Seat>);
 #[derive(Debug)]
 struct Seat {
     who: Who,
-    device: Option<String>,
+    pass: Pass,
     calls: BTreeMap<u64, Option<SessionId>>,
     watches: BTreeMap<Topic, Watch>,
 }
@@ -29,10 +33,10 @@ impl Seats {
         self.0.len()
     }
 
-    pub(super) fn open(&mut self, connection: ConnectionId, who: Who, device: Option<String>) {
+    pub(super) fn open(&mut self, connection: ConnectionId, who: Who, pass: Pass) {
         let seat = Seat {
             who,
-            device,
+            pass,
             calls: BTreeMap::new(),
             watches: BTreeMap::new(),
         };
@@ -57,13 +61,53 @@ impl Seats {
         self.0.keys().copied().collect()
     }
 
-    pub(super) fn of_device(&self, device: &str) -> Vec<ConnectionId> {
-        let theirs = |seat: &Seat| seat.device.as_deref() == Some(device);
+    pub(super) fn pass(&self, connection: ConnectionId) -> Option<&Pass> {
+        self.0.get(&connection).map(|seat| &seat.pass)
+    }
+
+    /// Returns the connections of those whose access is meant.
+    pub(super) fn of(&self, whose: &Whose) -> Vec<ConnectionId> {
         self.0
             .iter()
-            .filter(|(_, seat)| theirs(seat))
+            .filter(|(id, seat)| whose.is(**id, &seat.who, &seat.pass))
             .map(|(id, _)| *id)
             .collect()
+    }
+
+    /// Returns the ids of devices and guests that are connected.
+    pub(super) fn passes(&self) -> BTreeSet<AccessId> {
+        let id = |seat: &Seat| match &seat.pass {
+            Pass::Command => None,
+            Pass::Device(id) | Pass::Guest { grant: id, .. } => Some(id.clone()),
+        };
+        self.0.values().filter_map(id).collect()
+    }
+
+    /// Returns who is in a session: whoever watches it, but commands, which are nobody sitting there.
+    pub(super) fn presence(&self, session: &SessionId) -> Presence {
+        let watching = |seat: &&Seat| {
+            let mut topics = seat.watches.keys();
+            seat.pass != Pass::Command && topics.any(|topic| session_of(topic) == Some(session))
+        };
+        let mut people: Vec<Person> = Vec::new();
+        let mut known = BTreeSet::new();
+        // In the order in which they connected.
+        for seat in self.0.values().filter(watching) {
+            if known.insert(&seat.who.id) {
+                people.push(Person {
+                    id: seat.who.id.clone(),
+                    name: seat.who.name.clone(),
+                    standing: Standing::of(&seat.who.role),
+                });
+            }
+        }
+        people.sort_by_key(|person| person.standing != Standing::Owner);
+        let more = people.len().saturating_sub(limits::PRESENT_PEOPLE);
+        people.truncate(limits::PRESENT_PEOPLE);
+        Presence {
+            people,
+            more: u32::try_from(more).unwrap_or(u32::MAX),
+        }
     }
 
     /// Notes a call as pending.

@@ -9,7 +9,7 @@ use porthole_protocol::{
 use porthole_worker::wire::{FromWorker, Status, ToWorker};
 
 use super::{Effect, Input, Switchboard};
-use crate::{catalog::Session, outbox::Lane, sessions};
+use crate::{catalog::Session, outbox::Lane, pass::Pass, sessions};
 
 fn id(text: &str) -> SessionId {
     SessionId::parse(text).expect("an id")
@@ -43,7 +43,7 @@ fn open(board: &mut Switchboard, connection: u64, who: Who) {
     let effects = board.handle(Input::Opened {
         connection,
         who,
-        device: None,
+        pass: Pass::Command,
     });
     assert_eq!(effects.len(), 1, "hello and nothing else");
 }

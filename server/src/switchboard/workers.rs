@@ -9,6 +9,8 @@ use axum::extract::ws::Utf8Bytes;
 use porthole_protocol::{CallError, ErrorCode, ServerFrame, SessionId, SessionState, Topic};
 use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
 
+use crate::permit::{Access, Act, Asker, permit};
+
 use super::{Effect, Lane, Line, Switchboard, failed, send};
 
 /// A worker that lived shorter than this crashed quickly.
@@ -73,6 +75,15 @@ impl Workers {
         }
         worker.queue.push_back(message);
         None
+    }
+
+    /// Drops what waits of a connection: whoever asked may no longer.
+    pub(super) fn forget_calls(&mut self, of: ConnectionId) {
+        for worker in self.0.values_mut() {
+            worker.queue.retain(
+                |message| !matches!(&**message, ToWorker::Call { connection, .. } if *connection == of),
+            );
+        }
     }
 
     /// Marks those that live as stopping; returns them.
@@ -161,7 +172,9 @@ impl Switchboard {
         body: Utf8Bytes,
         out: &mut Vec<Effect>,
     ) {
-        if !self.workers.is(session, generation) {
+        // Of this session, and of it alone: `is_of` and the pending calls see to that below.
+        let may = permit(Act::Report, Asker::Worker) == Access::Yes;
+        if !may || !self.workers.is(session, generation) {
             return;
         }
         match message {
@@ -474,6 +487,7 @@ impl Switchboard {
     fn end_watches(&mut self, session: &SessionId, error: &CallError, out: &mut Vec<Effect>) {
         for (connection, topic) in self.seats.watches_of(session) {
             self.seats.unwatch(connection, &topic);
+            self.presence_changed(session, out);
             send(
                 connection,
                 Lane::Must,

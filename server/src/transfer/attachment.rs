@@ -19,8 +19,11 @@ const TYPE_BYTES: usize = 100;
 /// What is known of bytes of which nothing is known.
 pub const UNKNOWN_TYPE: &str = "application/octet-stream";
 
+/// Whether bytes begin as those of one format do.
+type Begins = fn(&[u8]) -> bool;
+
 /// The images that models are shown, by how their bytes begin.
-const IMAGES: [(fn(&[u8]) -> bool, &str); 4] = [
+const IMAGES: [(Begins, &str); 4] = [
     (|head| head.starts_with(b"\x89PNG\r\n\x1a\n"), "image/png"),
     (|head| head.starts_with(b"\xff\xd8\xff"), "image/jpeg"),
     (

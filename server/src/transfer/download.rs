@@ -35,7 +35,7 @@ struct Found {
 }
 
 /// Answers one range.
-pub(super) async fn range(
+pub(crate) async fn range(
     caller: Caller,
     State(server): State<Arc<Server>>,
     RawQuery(query): RawQuery,

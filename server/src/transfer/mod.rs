@@ -2,19 +2,15 @@
 //! Nothing here is told to a UI, and a worker only ever reads what is finished.
 
 pub mod attachment;
-mod download;
+pub(crate) mod download;
 mod growing;
-mod upload;
+pub(crate) mod upload;
 mod uploads;
 
 use std::{path::Path, sync::Arc};
 
-use axum::{
-    Router,
-    http::StatusCode,
-    routing::{get, post, put},
-};
-use porthole_door::{PATH_DOWNLOAD, PATH_UPLOAD, UPLOAD_CHUNK, UPLOAD_CHUNKS};
+use axum::http::StatusCode;
+use porthole_door::{UPLOAD_CHUNK, UPLOAD_CHUNKS};
 use porthole_env::Environment;
 use porthole_protocol::{GuestMode, Role, SessionId, Who};
 
@@ -46,17 +42,6 @@ impl Transfers {
             attachment::sweep(&attachment::folder(&session.path()));
         }
     }
-}
-
-/// Returns the routes of transfers.
-pub fn routes() -> Router<Arc<Server>> {
-    let one = format!("{PATH_UPLOAD}/{{upload}}");
-    Router::new()
-        .route(PATH_UPLOAD, post(upload::open))
-        .route(&one, get(upload::state).delete(upload::discard))
-        .route(&format!("{one}/finish"), post(upload::finish))
-        .route(&format!("{one}/{{chunk}}"), put(upload::chunk))
-        .route(PATH_DOWNLOAD, get(download::range))
 }
 
 /// Returns the session where `who` may read it.

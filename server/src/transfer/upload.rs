@@ -28,7 +28,7 @@ use crate::{
 const CHUNK_TIME: Duration = Duration::from_secs(60);
 
 /// Begins an upload.
-pub(super) async fn open(
+pub(crate) async fn open(
     caller: Caller,
     State(server): State<Arc<Server>>,
     request: Request,
@@ -57,7 +57,7 @@ pub(super) async fn open(
 }
 
 /// Tells which chunk comes next.
-pub(super) async fn state(
+pub(crate) async fn state(
     caller: Caller,
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -68,7 +68,7 @@ pub(super) async fn state(
 }
 
 /// Takes a chunk.
-pub(super) async fn chunk(
+pub(crate) async fn chunk(
     caller: Caller,
     State(server): State<Arc<Server>>,
     Path((id, chunk)): Path<(String, u64)>,
@@ -94,7 +94,7 @@ pub(super) async fn chunk(
 }
 
 /// Makes an upload an attachment. Asked for again after a lost answer, it gives the same answer.
-pub(super) async fn finish(
+pub(crate) async fn finish(
     caller: Caller,
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,
@@ -127,7 +127,7 @@ pub(super) async fn finish(
 }
 
 /// Takes an upload back.
-pub(super) async fn discard(
+pub(crate) async fn discard(
     caller: Caller,
     State(server): State<Arc<Server>>,
     Path(id): Path<String>,

@@ -8,7 +8,7 @@ use std::{
 use crate::world::{self, World};
 use tokio::process::Command;
 
-async fn run(data: &Path, arguments: &[&str]) -> Output {
+pub(crate) async fn run(data: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_portholed"))
         .args(arguments)
         .arg("--data")
@@ -23,12 +23,12 @@ async fn run(data: &Path, arguments: &[&str]) -> Output {
         .expect("runs")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Returns what a command printed that succeeded.
-async fn ok(data: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn ok(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments).await;
     assert!(
         output.status.success(),
@@ -39,7 +39,7 @@ async fn ok(data: &Path, arguments: &[&str]) -> String {
 }
 
 /// Returns what a command said that failed.
-async fn fails(data: &Path, arguments: &[&str]) -> String {
+pub(crate) async fn fails(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments).await;
     assert_eq!(
         output.status.code(),
@@ -59,7 +59,11 @@ async fn without_a_server_every_command_says_how_to_start_one() {
         &["status"][..],
         &["stop"],
         &["link", "owner"],
+        &["link", "share", "--session", "a", "--mode", "view"],
+        &["links"],
+        &["revoke", "s-a"],
         &["devices"],
+        &["sign-out", "a"],
         &["sessions"],
         &["new"],
         &["send", "abc", "hi"],
@@ -124,8 +128,11 @@ async fn an_owner_link_admits_a_device_that_can_be_signed_out() {
     let body = format!(r#"{{"token":"{}","name":"my laptop"}}"#, link.token);
     assert_eq!(world.post("/door/redeem", "", &body).await.status, 200);
     let devices = ok(&data, &["devices"]).await;
-    let (device, name) = devices.trim().split_once("  ").expect("a line");
-    assert_eq!(name, "my laptop");
+    let (device, rest) = devices.trim().split_once("  ").expect("a line");
+    assert!(
+        rest.starts_with("my laptop  made 0 seconds ago") && rest.ends_with("from 127.0.0.1"),
+        "{rest}"
+    );
     ok(&data, &["sign-out", device]).await;
     assert!(
         fails(&data, &["sign-out", device])
@@ -380,7 +387,13 @@ async fn every_command_shows_an_example() {
         &["stop"],
         &["service", "install"],
         &["status"],
+        &["service"],
+        &["link"],
         &["link", "owner"],
+        &["link", "share"],
+        &["links"],
+        &["revoke"],
+        &["debug"],
         &["devices"],
         &["sign-out"],
         &["sessions"],
@@ -391,6 +404,7 @@ async fn every_command_shows_an_example() {
         &["logs"],
         &["env"],
         &["debug", "model-stream"],
+        &["debug", "redact"],
     ] {
         let arguments = [command, &["--help"]].concat();
         let output = Command::new(env!("CARGO_BIN_EXE_portholed"))
@@ -401,4 +415,90 @@ async fn every_command_shows_an_example() {
             .expect("runs");
         assert!(text(&output.stdout).contains("Example:"), "{command:?}");
     }
+}
+
+#[tokio::test]
+async fn output_that_cannot_be_written_is_a_failure() {
+    let world = World::new().await;
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a device that is always full");
+    let output = Command::new(env!("CARGO_BIN_EXE_portholed"))
+        .args(["status", "--json", "--data"])
+        .arg(world.data())
+        .stdout(full)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts")
+        .wait_with_output()
+        .await
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot write the output"));
+}
+
+#[tokio::test]
+async fn a_share_link_is_told_in_words_listed_with_its_guests_and_revoked() {
+    let world = World::new().await;
+    let data = world.data();
+    let session = ok(&data, &["new", "/"]).await;
+    let share = [
+        "link",
+        "share",
+        "--session",
+        session.trim(),
+        "--mode",
+        "full",
+    ];
+    let wishes = ["--name", "the team", "--expires", "2d", "--may-approve"];
+    let output = run(&data, &[&share[..], &wishes[..]].concat()).await;
+    let (link, told) = (text(&output.stdout), text(&output.stderr));
+    let token = porthole_door::Link::parse(&link).expect("a link").token;
+    for words in [
+        "a shell on your machine",
+        "answer in your place",
+        "ends in 2 days",
+        "only this machine",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    assert!(!told.contains(&token), "the secret is in the output alone");
+    let body = serde_json::json!({ "token": token, "name": "Mi\u{1b}ra" });
+    let answer = world.post("/door/redeem", "", &body.to_string()).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let listed = ok(&data, &["links"]).await;
+    for part in [
+        "\"the team\"",
+        "full, may approve",
+        "Mi<001B>ra (unverified)",
+        "last here 0 seconds ago",
+    ] {
+        assert!(listed.contains(part), "{listed}");
+    }
+    assert!(!listed.contains(&token), "shown once");
+    let rows: serde_json::Value =
+        serde_json::from_str(&ok(&data, &["links", "--json"]).await).expect("JSON");
+    let id = rows[0]["id"].as_str().expect("an id");
+    assert_eq!(rows[0]["guests"][0]["here"], false);
+    ok(&data, &["revoke", id]).await;
+    assert_eq!(
+        world.get("/door/admitted", &answer.cookie()).await.status,
+        401
+    );
+    let again = fails(&data, &["revoke", id]).await;
+    assert!(
+        again.contains("hint: `portholed links` lists them"),
+        "{again}"
+    );
+    let wrong = [&share[..], &["--expires", "soon"]].concat();
+    assert!(
+        fails(&data, &wrong)
+            .await
+            .contains("hint: write it as `30m`")
+    );
+    let missing = ["link", "share", "--session", "nope", "--mode", "view"];
+    let output = run(&data, &missing).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("error: there is no such session"));
 }

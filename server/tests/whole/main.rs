@@ -1,10 +1,16 @@
 //! The whole server over real sockets, with workers that do as they are told: this program itself, started again.
 
+mod attacks;
 mod commands;
 mod door;
 mod fake_worker;
+mod harm;
 mod life;
 mod link;
+mod process;
+mod real;
+mod share;
+mod tls;
 mod transfer;
 mod world;
 

@@ -9,18 +9,20 @@ use std::{
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, ConversationId, RequestId, SendMode, ServerFrame, SessionId,
-    Topic, decode, encode, limits, replies,
+    Call, CallError, ClientFrame, ConversationId, GuestMode, RequestId, SendMode, ServerFrame,
+    SessionId, Topic, decode, encode, limits, replies,
 };
 use portholed::{
+    access::NewShare,
     bundle::BundleSource,
     serve::{Config, Hangup, Running, ServeError},
     server::Server,
+    token::random_id,
     worker_process::WorkerProgram,
 };
 use serde::de::DeserializeOwned;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::TcpStream,
     task::JoinHandle,
 };
@@ -43,7 +45,36 @@ pub(crate) struct Answer {
     pub(crate) body: String,
 }
 
-pub(crate) type Socket = WebSocketStream<TcpStream>;
+impl Answer {
+    /// Returns the line of a request that brings the cookie back.
+    pub(crate) fn cookie(&self) -> String {
+        let lines = &mut self.head.lines();
+        let cookie = lines.find_map(|line| line.strip_prefix("set-cookie: "));
+        let cookie = cookie.and_then(|cookie| cookie.split(';').next());
+        format!("cookie: {}\r\n", cookie.expect("a cookie"))
+    }
+}
+
+/// What a share link is to be.
+#[derive(Clone, Copy)]
+pub(crate) struct Wishes {
+    pub(crate) mode: GuestMode,
+    pub(crate) may_approve: bool,
+    pub(crate) once: bool,
+    pub(crate) seconds: Option<u64>,
+}
+
+pub(crate) const VIEW: Wishes = Wishes {
+    mode: GuestMode::View,
+    may_approve: false,
+    once: false,
+    seconds: None,
+};
+
+pub(crate) const FULL: Wishes = Wishes {
+    mode: GuestMode::Full,
+    ..VIEW
+};
 
 impl World {
     pub(crate) async fn new() -> Self {
@@ -100,42 +131,41 @@ impl World {
 
     /// Redeems a link; returns the cookie header's line.
     pub(crate) async fn sign_in(&self) -> String {
-        let body = format!(r#"{{"token":"{}","name":"test"}}"#, self.token());
-        let answer = self.post("/door/redeem", "", &body).await;
+        redeem(self.address, &self.token()).await
+    }
+
+    /// Makes a share link as the owner's commands do, which no limit on redeeming hinders.
+    pub(crate) async fn share(&self, session: &SessionId, wishes: Wishes) -> replies::Shared {
+        let new = NewShare {
+            session: session.clone(),
+            request: RequestId::parse(&random_id::<12>()).expect("an id"),
+            mode: wishes.mode,
+            may_approve: wishes.may_approve,
+            once: wishes.once,
+            name: "the team".to_owned(),
+            seconds: wishes.seconds,
+        };
+        self.server.share(new).expect("made")
+    }
+
+    /// Redeems a share link, with a cookie or without.
+    pub(crate) async fn join(&self, shared: &replies::Shared, name: &str, cookie: &str) -> Answer {
+        let token = porthole_door::Link::parse(&shared.link)
+            .expect("a link")
+            .token;
+        let body = serde_json::json!({ "token": token, "name": name }).to_string();
+        self.post("/door/redeem", cookie, &body).await
+    }
+
+    /// Redeems a share link; returns the cookie header's line.
+    pub(crate) async fn guest(&self, shared: &replies::Shared, name: &str) -> String {
+        let answer = self.join(shared, name, "").await;
         assert_eq!(answer.status, 200, "{}", answer.body);
-        let cookie = answer
-            .head
-            .lines()
-            .find_map(|line| line.strip_prefix("set-cookie: "));
-        let cookie = cookie
-            .expect("a cookie")
-            .split(';')
-            .next()
-            .expect("a value");
-        format!("cookie: {cookie}\r\n")
+        answer.cookie()
     }
 
     pub(crate) async fn link(&self, cookie: &str) -> Client {
-        let stream = TcpStream::connect(self.address).await.expect("connects");
-        let cookie = cookie.trim().trim_start_matches("cookie: ");
-        let request = tokio_tungstenite::tungstenite::http::Request::builder()
-            .uri(format!("ws://{}/link", self.address))
-            .header("host", self.address.to_string())
-            .header("origin", format!("http://{}", self.address))
-            .header("cookie", cookie)
-            .header("connection", "upgrade")
-            .header("upgrade", "websocket")
-            .header("sec-websocket-version", "13")
-            .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
-            .body(())
-            .expect("a request");
-        let (socket, _) = client_async(request, stream).await.expect("upgrades");
-        let mut client = Client { socket, next: 1 };
-        let hello = client
-            .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
-            .await;
-        assert!(matches!(hello, ServerFrame::Hello { protocol: 1, .. }));
-        client
+        link(self.address, cookie).await
     }
 
     pub(crate) async fn owner(&self) -> Client {
@@ -146,6 +176,60 @@ impl World {
     pub(crate) fn data(&self) -> PathBuf {
         self.home.path().join("data")
     }
+}
+
+/// Redeems a link; returns the cookie header's line.
+pub(crate) async fn redeem(address: SocketAddr, token: &str) -> String {
+    let body = format!(r#"{{"token":"{token}","name":"test"}}"#);
+    let text = format!(
+        "POST /door/redeem HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = http(address, &text).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.cookie()
+}
+
+pub(crate) async fn link(address: SocketAddr, cookie: &str) -> Client {
+    let stream = TcpStream::connect(address).await.expect("connects");
+    link_over(stream, &format!("http://{address}"), cookie).await
+}
+
+/// Opens a link over a stream that is there, to the server that the client knows under this origin.
+pub(crate) async fn link_over<S>(stream: S, origin: &str, cookie: &str) -> Client<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let (_, host) = origin.split_once("://").expect("an origin");
+    let cookie = cookie.trim().trim_start_matches("cookie: ");
+    let request = tokio_tungstenite::tungstenite::http::Request::builder()
+        .uri(format!("ws://{host}/link"))
+        .header("host", host)
+        .header("origin", origin)
+        .header("cookie", cookie)
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .body(())
+        .expect("a request");
+    let (socket, _) = client_async(request, stream).await.expect("upgrades");
+    let mut client = Client {
+        socket,
+        next: 1,
+        who: None,
+    };
+    let hello = client
+        .until("hello", |frame| matches!(frame, ServerFrame::Hello { .. }))
+        .await;
+    let ServerFrame::Hello {
+        protocol: 1, who, ..
+    } = hello
+    else {
+        panic!("another protocol")
+    };
+    client.who = Some(who);
+    client
 }
 
 pub(crate) async fn http(address: SocketAddr, text: &str) -> Answer {
@@ -196,12 +280,14 @@ pub(crate) fn bundle(folder: &Path, wasm: &[u8]) {
 }
 
 /// A client of the link.
-pub(crate) struct Client {
-    pub(crate) socket: Socket,
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) socket: WebSocketStream<S>,
     next: u64,
+    /// Who the server says one is.
+    pub(crate) who: Option<porthole_protocol::Who>,
 }
 
-impl Client {
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     pub(crate) async fn send(&mut self, frame: &ClientFrame) {
         let text = encode(frame, limits::CLIENT_FRAME_BYTES).expect("encodes");
         self.socket.send(Message::text(text)).await.expect("sends");

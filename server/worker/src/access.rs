@@ -150,7 +150,8 @@ mod tests {
                 "conversation.retry",
                 "conversation.exclude",
                 "conversation.open",
-                "conversation.fork"
+                "conversation.fork",
+                "files.find"
             ]
         );
         assert!(allowed(&guest(GuestMode::Full, true)).contains(&"conversation.answer"));

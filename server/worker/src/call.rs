@@ -5,6 +5,7 @@ use porthole_protocol::{
 };
 
 use crate::{
+    branch::MOST_DEPTH,
     conversation::{Conversation, Effect, Out, Planned, ToolStart},
     fit,
     policy::{self, Verdict},
@@ -48,7 +49,14 @@ impl LiveCall {
         // A call that cannot be planned touches nothing.
         self.planned
             .as_ref()
-            .map_or(true, |planned| planned.effect == ToolEffect::Reads)
+            .map_or(true, |planned| match planned.effect {
+                // The work of a delegated task goes on beside; its own calls keep the order among themselves.
+                ToolEffect::Reads | ToolEffect::Delegates { .. } => true,
+                ToolEffect::ReadsOutside
+                | ToolEffect::Closed
+                | ToolEffect::Edits { .. }
+                | ToolEffect::Executes { .. } => false,
+            })
     }
 
     pub(crate) fn start(&self) -> ToolStart {
@@ -87,7 +95,7 @@ impl Conversation {
         let planned = match &row.arguments {
             None => Err(NOT_JSON.to_owned()),
             Some(arguments) => {
-                (self.rules.plan)(&row.tool, arguments, &self.cwd).map_err(|e| e.to_string())
+                (self.rules.plan)(&row.tool, arguments, &self.place).map_err(|e| e.to_string())
             }
         };
         LiveCall {
@@ -113,7 +121,7 @@ impl Conversation {
         match policy::decide(self.row.policy, &planned.effect, &self.allowed, &key) {
             Verdict::Run => self.start_call(at, out),
             Verdict::Refuse(why) => {
-                let result = told(ToolOutcome::Denied, "refused: read-only", why.to_owned());
+                let result = told(ToolOutcome::Denied, "refused", why.to_owned());
                 self.settle(at, result, out);
             }
             Verdict::Ask => {
@@ -128,11 +136,35 @@ impl Conversation {
         let Some(call) = self.turn.as_mut().and_then(|turn| turn.calls.get_mut(at)) else {
             return;
         };
+        let task = match &call.planned {
+            Ok(Planned {
+                effect: ToolEffect::Delegates { task, title },
+                ..
+            }) => Some((task.clone(), title.clone())),
+            _ => None,
+        };
+        let too_deep = task.is_some() && self.row.depth >= MOST_DEPTH;
+        if too_deep {
+            let text = format!(
+                "Not done: tasks are handed on at most {MOST_DEPTH} times. Do it yourself."
+            );
+            return self.settle(at, told(ToolOutcome::Failed, "too deep", text), out);
+        }
         call.phase = Phase::Running;
         call.row.stage = CallStage::Started;
         call.row.started_ms = Some(out.now_ms);
-        out.record(Record::Call(call.row.clone()));
-        out.then(Effect::StartTool(call.start()));
+        let (mut row, start) = (call.row.clone(), call.start());
+        match task {
+            Some((task, title)) => {
+                row.child = Some(self.delegate(&row, &task, title.as_deref(), out));
+                let call = self.turn.as_mut().and_then(|turn| turn.calls.get_mut(at));
+                if let Some(call) = call {
+                    call.row.child = row.child;
+                }
+            }
+            None => out.then(Effect::StartTool(start)),
+        }
+        out.record(Record::Call(row));
     }
 
     /// Gives a call its result.

@@ -1,8 +1,8 @@
 //! A client's call as the engine takes it: checked for sense, before it is known whether it can be done. Pure.
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, ErrorCode, Method, ModelRef, Policy, RequestId, RunId,
-    SessionId, Thinking, limits,
+    AttachmentId, Call, CallError, ConversationId, ErrorCode, Method, ModelRef, Policy, RequestId,
+    RunId, SendMode, SessionId, Thinking, limits,
 };
 
 use crate::{conversation::Request, fit};
@@ -12,6 +12,18 @@ use crate::{conversation::Request, fit};
 pub(crate) enum Ask {
     /// A change; with a request id it happens once.
     Change(Request, Option<RequestId>),
+    /// Input with files that came before it; they are still to be found.
+    Submit {
+        request: RequestId,
+        mode: SendMode,
+        text: String,
+        attachments: Vec<AttachmentId>,
+    },
+    /// Another directory, still to be found.
+    Move {
+        request: RequestId,
+        dir: Option<String>,
+    },
     /// Other settings; the model is still to be found.
     Configure {
         model: Option<ModelRef>,
@@ -39,66 +51,156 @@ pub(crate) struct OutputRange {
 ///
 /// # Errors
 /// Where it is no call of this session, or makes no sense.
-pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
+pub(crate) fn ask(call: Call, own: &SessionId) -> Result<(ConversationId, Ask), CallError> {
     let method = call.method();
+    let conversation = conversation(&call);
+    let ask = asked(call, own, method)?;
+    Ok((conversation, ask))
+}
+
+/// Returns the conversation that a call is about; the root for those that name none.
+fn conversation(call: &Call) -> ConversationId {
+    match call {
+        Call::Submit { conversation, .. }
+        | Call::Withdraw { conversation, .. }
+        | Call::Stop { conversation, .. }
+        | Call::AnswerQuestion { conversation, .. }
+        | Call::Configure { conversation, .. }
+        | Call::Shell { conversation, .. }
+        | Call::History { conversation, .. }
+        | Call::Reset { conversation, .. }
+        | Call::Compact { conversation, .. }
+        | Call::Retry { conversation, .. }
+        | Call::Exclude { conversation, .. }
+        | Call::OpenChild { conversation, .. }
+        | Call::Fork { conversation, .. }
+        | Call::ArchiveChild { conversation, .. }
+        | Call::Move { conversation, .. }
+        | Call::FilesFind { conversation, .. } => *conversation,
+        _ => ConversationId::ROOT,
+    }
+}
+
+fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> {
     match call {
         Call::Submit {
             session,
-            conversation,
+            conversation: _,
             request,
             mode,
             text,
             attachments,
         } => {
-            at(own, &session, conversation)?;
-            if !attachments.is_empty() {
-                let message = "this server's engine takes no attachments yet";
-                return Err(CallError::new(ErrorCode::Invalid, message));
+            at(own, &session)?;
+            if attachments.is_empty() || !text.trim().is_empty() {
+                check_text("message", &text, limits::SUBMISSION_BYTES)?;
             }
-            check_text("message", &text, limits::SUBMISSION_BYTES)?;
-            let change = Request::Submit {
-                request: request.clone(),
+            if attachments.len() > limits::SUBMISSION_ATTACHMENTS {
+                let most = limits::SUBMISSION_ATTACHMENTS;
+                let message = format!("a message takes at most {most} files");
+                return Err(CallError::new(ErrorCode::TooLarge, message));
+            }
+            Ok(Ask::Submit {
+                request,
                 mode,
                 text,
-            };
-            Ok(Ask::Change(change, Some(request)))
+                attachments,
+            })
+        }
+        Call::Reset {
+            session, request, ..
+        } => change(own, &session, request, Request::Reset),
+        Call::Compact {
+            session,
+            request,
+            instructions,
+            ..
+        } => {
+            if instructions.len() > fit::COMMAND_BYTES {
+                check_text("instruction", &instructions, fit::COMMAND_BYTES)?;
+            }
+            change(own, &session, request, Request::Compact { instructions })
+        }
+        Call::Retry {
+            session, request, ..
+        } => change(own, &session, request, Request::Retry),
+        Call::Exclude {
+            session,
+            request,
+            entry,
+            excluded,
+            ..
+        } => change(own, &session, request, Request::Exclude { entry, excluded }),
+        Call::OpenChild {
+            session,
+            request,
+            title,
+            ..
+        } => {
+            let (title, from) = (self::title(title)?, None);
+            change(own, &session, request, Request::Open { title, from })
+        }
+        Call::Fork {
+            session,
+            request,
+            entry,
+            title,
+            ..
+        } => {
+            let (title, from) = (self::title(title)?, Some(entry));
+            change(own, &session, request, Request::Open { title, from })
+        }
+        Call::ArchiveChild {
+            session,
+            request,
+            archived,
+            ..
+        } => change(own, &session, request, Request::Archive { archived }),
+        Call::Move {
+            session,
+            request,
+            dir,
+            ..
+        } => {
+            at(own, &session)?;
+            Ok(Ask::Move { request, dir })
         }
         Call::Withdraw {
             session,
-            conversation,
+            conversation: _,
             submission,
             request,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             Ok(Ask::Change(Request::Withdraw { submission }, request))
         }
         Call::Stop {
             session,
-            conversation,
+            conversation: _,
             request,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             Ok(Ask::Change(Request::Stop, Some(request)))
         }
         Call::AnswerQuestion {
             session,
-            conversation,
+            conversation: _,
             request,
             question,
             answer,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             let change = Request::Answer { question, answer };
             Ok(Ask::Change(change, Some(request)))
         }
         Call::Configure {
             session,
-            conversation,
+            conversation: _,
             model,
             thinking,
             policy,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             Ok(Ask::Configure {
                 model,
                 thinking,
@@ -107,12 +209,12 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         }
         Call::Shell {
             session,
-            conversation,
+            conversation: _,
             request,
             command,
             included,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             check_text("command", &command, fit::COMMAND_BYTES)?;
             Ok(Ask::Change(
                 Request::Shell { command, included },
@@ -121,11 +223,11 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         }
         Call::History {
             session,
-            conversation,
+            conversation: _,
             before,
             limit,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Ok(Ask::History {
                 before: before.map(|id| id.0),
@@ -139,7 +241,7 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
             from,
             bytes,
         } => {
-            at(own, &session, ConversationId::ROOT)?;
+            at(own, &session)?;
             check_range(bytes)?;
             Ok(Ask::Output(OutputRange {
                 run,
@@ -150,11 +252,11 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         }
         Call::FilesFind {
             session,
-            conversation,
+            conversation: _,
             query,
             limit,
         } => {
-            at(own, &session, conversation)?;
+            at(own, &session)?;
             check_query(&query)?;
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             Ok(Ask::Files {
@@ -169,14 +271,6 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
         | Call::SessionRestore { .. }
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
-        | Call::Reset { .. }
-        | Call::Compact { .. }
-        | Call::Retry { .. }
-        | Call::Exclude { .. }
-        | Call::OpenChild { .. }
-        | Call::Fork { .. }
-        | Call::ArchiveChild { .. }
-        | Call::Move { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
@@ -186,20 +280,40 @@ pub(crate) fn ask(call: Call, own: &SessionId) -> Result<Ask, CallError> {
     }
 }
 
-fn at(own: &SessionId, session: &SessionId, conversation: ConversationId) -> Result<(), CallError> {
-    let missing = |what: &str| {
-        Err(
-            CallError::new(ErrorCode::NotFound, format!("there is no such {what}"))
-                .hint("choose one in the list of sessions; `portholed sessions` shows it too"),
-        )
-    };
-    if session != own {
-        return missing("session");
+fn at(own: &SessionId, session: &SessionId) -> Result<(), CallError> {
+    if session == own {
+        return Ok(());
     }
-    if conversation != ConversationId::ROOT {
-        return missing("conversation");
+    Err(missing("session"))
+}
+
+/// Returns the error of what is not there.
+pub(crate) fn missing(what: &str) -> CallError {
+    CallError::new(ErrorCode::NotFound, format!("there is no such {what}"))
+        .hint("choose one in the list of sessions; `portholed sessions` shows it too")
+}
+
+fn change(
+    own: &SessionId,
+    session: &SessionId,
+    request: RequestId,
+    change: Request,
+) -> Result<Ask, CallError> {
+    at(own, session)?;
+    Ok(Ask::Change(change, Some(request)))
+}
+
+/// Returns a title as it is kept: without control characters, `None` where nothing is left.
+fn title(title: Option<String>) -> Result<Option<String>, CallError> {
+    let Some(title) = title else { return Ok(None) };
+    if title.chars().count() > limits::TITLE_CHARS {
+        let most = limits::TITLE_CHARS;
+        let message = format!("the title is longer than {most} characters");
+        return Err(CallError::new(ErrorCode::TooLarge, message));
     }
-    Ok(())
+    let title: String = title.chars().filter(|c| !c.is_control()).collect();
+    let title = title.trim().to_owned();
+    Ok((!title.is_empty()).then_some(title))
 }
 
 fn check_text(what: &str, text: &str, most: usize) -> Result<(), CallError> {

@@ -4,18 +4,18 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    path::{Path, PathBuf},
     time::Duration,
 };
 
 use porthole_protocol::{
-    Answer, Author, AuthorKind, CallError, CallId, Entry, EntryBody, ModelInfo, Policy, QuestionId,
-    RequestId, RunId, RunOutput, SendMode, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
-    replies,
+    Answer, Attachment, Author, AuthorKind, CallError, CallId, ConversationId, Entry, EntryBody,
+    EntryId, ErrorCode, ModelInfo, Policy, QuestionId, RequestId, RunId, RunOutput, SendMode,
+    SubmissionId, Thinking, ToolDetail, TurnId, Usage, replies,
 };
 use serde_json::Value;
 
 use crate::{
+    location::Place,
     model::{AnswerBlock, ModelError, Piece, Response, ToolDefinition},
     prompt::Context,
     record::{ConversationRow, Counters, Record, RequestRow, SubmissionRow},
@@ -80,6 +80,8 @@ pub(crate) enum Input {
     },
     /// The worker is up again: what was interrupted is taken up.
     Resume,
+    /// The conversation above was stopped by someone.
+    StopBy(Author),
 }
 
 /// Who calls, where the reply goes, and under which key it is kept (`None`: it is not kept).
@@ -98,6 +100,7 @@ pub(crate) enum Request {
         request: RequestId,
         mode: SendMode,
         text: String,
+        attachments: Vec<Attachment>,
     },
     /// Takes input back.
     Withdraw { submission: SubmissionId },
@@ -116,6 +119,23 @@ pub(crate) enum Request {
     },
     /// Runs a command.
     Shell { command: String, included: bool },
+    /// Lets the model begin anew.
+    Reset,
+    /// Has what came before summed up.
+    Compact { instructions: String },
+    /// Tries again what failed last.
+    Retry,
+    /// Takes an entry out of what the model sees, or puts it back.
+    Exclude { entry: EntryId, excluded: bool },
+    /// Opens a child; with an entry, which is there, one that continues the history up to it.
+    Open {
+        title: Option<String>,
+        from: Option<EntryId>,
+    },
+    /// Puts a child away, or brings it back.
+    Archive { archived: bool },
+    /// Works elsewhere: a directory that is there, absolute, and as shown.
+    Move { dir: Option<String>, shown: String },
 }
 
 /// What is to be done, in this order.
@@ -150,6 +170,17 @@ pub(crate) enum Effect {
     },
     /// Stop every call and command that runs.
     StopTools,
+    /// Let a child that is on disk begin.
+    BeginChild(ConversationId),
+    /// Stop a child, for someone.
+    StopChild(ConversationId, Author),
+    /// Have a summary made, with the conversation as it is now.
+    Summarize {
+        /// Which request of the turn.
+        request: u32,
+        /// What it is to heed.
+        instructions: String,
+    },
     /// End what finished commands left running.
     EndLeft,
 }
@@ -175,7 +206,7 @@ pub(crate) struct Planned {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) definitions: fn() -> Vec<ToolDefinition>,
-    pub(crate) plan: fn(&str, &Value, &Path) -> Result<Planned, PlanError>,
+    pub(crate) plan: fn(&str, &Value, &Place) -> Result<Planned, PlanError>,
     pub(crate) subject: fn(&str, &Value) -> String,
     pub(crate) retry_delay: fn(&ModelError, u32, f64) -> Option<Duration>,
 }
@@ -228,7 +259,13 @@ pub(crate) struct Conversation {
     pub(crate) allowed: BTreeSet<String>,
     /// What is known of the model that answers; `None`: it is not configured any more.
     pub(crate) model: Option<ModelInfo>,
-    pub(crate) cwd: PathBuf,
+    pub(crate) place: Place,
+    /// Bytes of instructions and tools in a request, as far as known.
+    pub(crate) overhead: u64,
+    /// The error at which the last input stands, where it failed.
+    pub(crate) failed: Option<EntryId>,
+    /// What it came to last, for the one that had it opened.
+    pub(crate) report: ToolResult,
     pub(crate) updated_ms: u64,
     /// Whether an answer came since this was last taken.
     pub(crate) answered: bool,
@@ -258,6 +295,7 @@ impl Conversation {
             Input::ToolDone { call, result } => self.tool_done(&call, result, &mut out),
             Input::ShellDone { run, result } => self.shell_done(&run, result, &mut out),
             Input::Resume => self.resume(&mut out),
+            Input::StopBy(author) => self.stop(&author, &mut out),
         }
         if !out.records.is_empty() {
             self.updated_ms = now_ms;
@@ -278,23 +316,39 @@ impl Conversation {
     }
 
     fn call(&mut self, asked: Asked, request: Request, out: &mut Out) {
-        let result = match request {
+        let result = self
+            .takes(&request)
+            .and_then(|()| self.change(&asked.author, request, out));
+        if let (Some(key), Ok(reply)) = (asked.key, &result) {
+            let (reply, at_ms) = (reply.clone(), out.now_ms);
+            out.record(Record::Request(RequestRow { key, reply, at_ms }));
+        }
+        out.replies.push(Effect::Reply(asked.ticket, result));
+    }
+
+    fn change(
+        &mut self,
+        author: &Author,
+        request: Request,
+        out: &mut Out,
+    ) -> Result<String, CallError> {
+        let done = |()| json(replies::Done {});
+        match request {
             Request::Submit {
                 request,
                 mode,
                 text,
+                attachments,
             } => self
-                .submit(&asked.author, request, mode, text, out)
+                .submit(author, request, mode, (text, attachments), out)
                 .map(json),
-            Request::Withdraw { submission } => {
-                self.withdraw(&asked.author, submission, out).map(json)
-            }
+            Request::Withdraw { submission } => self.withdraw(author, submission, out).map(json),
             Request::Stop => {
-                self.stop(&asked.author, out);
-                Ok(json(replies::Done {}))
+                self.stop(author, out);
+                Ok(done(()))
             }
             Request::Answer { question, answer } => {
-                self.answer(&asked.author, question, answer, out).map(json)
+                self.answer(author, question, answer, out).map(json)
             }
             Request::Configure {
                 model,
@@ -302,17 +356,39 @@ impl Conversation {
                 policy,
             } => {
                 self.configure(model, thinking, policy, out);
-                Ok(json(replies::Done {}))
+                Ok(done(()))
             }
             Request::Shell { command, included } => {
-                self.shell(&asked.author, command, included, out).map(json)
+                self.shell(author, command, included, out).map(json)
             }
-        };
-        if let (Some(key), Ok(reply)) = (asked.key, &result) {
-            let (reply, at_ms) = (reply.clone(), out.now_ms);
-            out.record(Record::Request(RequestRow { key, reply, at_ms }));
+            Request::Reset => self.reset(author, out).map(done),
+            Request::Compact { instructions } => self.compact(instructions, out).map(done),
+            Request::Retry => self.retry(author, out).map(done),
+            Request::Exclude { entry, excluded } => {
+                self.exclude(author, entry, excluded, out).map(done)
+            }
+            Request::Open { title, from } => self.open_child(title, from, out).map(json),
+            Request::Archive { archived } => self.archive(archived, out).map(done),
+            Request::Move { dir, shown } => self.move_to(author, dir, shown, out).map(done),
         }
-        out.replies.push(Effect::Reply(asked.ticket, result));
+    }
+
+    /// Says whether the conversation takes this now. One that is read-only can be stopped all the same.
+    fn takes(&self, request: &Request) -> Result<(), CallError> {
+        let always = matches!(
+            request,
+            Request::Stop | Request::Withdraw { .. } | Request::Archive { .. }
+        );
+        match self.read_only() {
+            Some(why) if !always => Err(CallError::new(ErrorCode::Conflict, why)
+                .hint("bring it back first, or go on in another conversation")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns why it takes no input, where that is so.
+    pub(crate) fn read_only(&self) -> Option<&'static str> {
+        self.row.archived.then_some("this conversation is archived")
     }
 
     fn configure(
@@ -351,12 +427,18 @@ impl Conversation {
             turn,
             body,
         };
+        self.note(&entry);
         self.context.push(&entry, blocks.as_deref());
         out.record(Record::Entry {
             conversation: self.row.id,
             entry: Box::new(entry),
             blocks,
         });
+    }
+
+    /// Returns the tokens that the next request would hold, about.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.context.tokens(self.overhead)
     }
 
     pub(crate) fn add_usage(&mut self, usage: &Usage) {

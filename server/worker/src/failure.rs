@@ -23,7 +23,21 @@ impl Conversation {
         let Some(turn) = self.waiting_for(request) else {
             return;
         };
-        if let Some(delay) = retry_delay(&error, turn.tries + 1, jitter) {
+        let summing_up = turn.stage == Stage::Compacting;
+        let delay = retry_delay(&error, turn.tries + 1, jitter);
+        let overflow = error.kind == ModelErrorKind::ContextOverflow;
+        if overflow && !summing_up && !turn.compacted && self.is_more_than_asked() {
+            self.spent(&error, out);
+            return self.compact_first(out);
+        }
+        if delay.is_some() {
+            // What a try used is paid for, whatever the next one brings.
+            self.spent(&error, out);
+        }
+        let Some(turn) = self.waiting_for(request) else {
+            return;
+        };
+        if let Some(delay) = delay {
             let wait = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             let at_ms = out.now_ms.saturating_add(wait);
             turn.stage = Stage::Retry {
@@ -32,6 +46,9 @@ impl Conversation {
             };
             // What had arrived stays to be looked at until the next try replaces it.
             return out.then(Effect::SetRetry { at_ms });
+        }
+        if summing_up {
+            return self.compaction_failed(&error, out);
         }
         let id = turn.row.id;
         self.keep_partial(error.partial.as_ref(), out);
@@ -48,13 +65,21 @@ impl Conversation {
         self.end_turn(out);
     }
 
+    /// Counts what a try used that leads to no answer.
+    fn spent(&mut self, error: &ModelError, out: &mut Out) {
+        if let Some(usage) = &error.partial.usage {
+            self.add_usage(usage);
+            self.record_row(out);
+        }
+    }
+
     /// Returns a failure in words for a person: what failed, and what to do.
     fn failure(&self, error: ModelError) -> (String, String) {
         if error.kind != ModelErrorKind::ContextOverflow {
             return (error.message, error.hint);
         }
         let model = &self.row.model;
-        let tokens = self.context.tokens(0);
+        let tokens = self.tokens();
         let window = self.model.as_ref().and_then(|m| m.context);
         // An estimate that would fit is wrong, and says nothing.
         let sizes = match window {

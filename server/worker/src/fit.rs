@@ -41,7 +41,7 @@ pub(crate) fn start(text: &str, most: usize) -> String {
 }
 
 /// Returns the text, or its start, how much is left out, and its end.
-fn ends(text: &str, most: usize) -> String {
+pub(crate) fn ends(text: &str, most: usize) -> String {
     if encoded_len(text) <= most {
         return text.to_owned();
     }

@@ -16,11 +16,12 @@ use porthole_protocol::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{
+    attachment,
     call::told,
     conversation::{Planned, Rules, ToolStart},
     files,
     model::{self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response},
-    tool::{self, PlanError, Seen, ToolContext, ToolResult},
+    tool::{self, Place, PlanError, Seen, ToolContext, ToolEffect, ToolResult},
 };
 
 /// Work that goes on beside the engine.
@@ -45,8 +46,8 @@ pub(crate) struct Real {
     inventory: Result<Inventory, InventoryError>,
     data: PathBuf,
     environment: Arc<dyn Environment>,
-    cwd: PathBuf,
-    runs: PathBuf,
+    /// The session's folder.
+    folder: PathBuf,
     variables: Arc<Vec<(OsString, OsString)>>,
     seen: Arc<Mutex<Seen>>,
 }
@@ -54,13 +55,14 @@ pub(crate) struct Real {
 /// How a run is told to stop, and where it tells its progress.
 pub(crate) struct Line {
     pub(crate) run: RunId,
+    pub(crate) place: Place,
     pub(crate) stop: watch::Receiver<bool>,
     pub(crate) progress: mpsc::UnboundedSender<RunOutput>,
 }
 
 impl Real {
-    /// Returns the models and tools for a session that works in `cwd`.
-    pub(crate) async fn new(data: PathBuf, cwd: PathBuf, runs: PathBuf) -> Self {
+    /// Returns the models and tools for a session that is kept in `folder`.
+    pub(crate) async fn new(data: PathBuf, folder: PathBuf) -> Self {
         let inventory = Inventory::load(&data, variable).await;
         if let Err(error) = &inventory {
             tracing::warn!(%error, "no models");
@@ -70,8 +72,7 @@ impl Real {
             inventory,
             data,
             environment: porthole_env::local(),
-            cwd,
-            runs,
+            folder,
             variables: Arc::new(variables),
             seen: Arc::default(),
         }
@@ -80,8 +81,9 @@ impl Real {
     fn context(&self, line: Line) -> ToolContext {
         ToolContext {
             environment: Arc::clone(&self.environment),
-            cwd: self.cwd.clone(),
-            runs: self.runs.clone(),
+            cwd: line.place.cwd,
+            closed: line.place.closed,
+            runs: self.folder.join("runs"),
             run: line.run,
             stop: line.stop,
             progress: line.progress,
@@ -90,10 +92,14 @@ impl Real {
         }
     }
 
-    fn plan(&self, start: &ToolStart) -> Result<tool::Plan, Box<ToolResult>> {
+    /// Returns the plan of a call, made anew: a link may lead elsewhere by now, and what is closed stays closed.
+    fn plan(&self, start: &ToolStart, place: &Place) -> Result<tool::Plan, Box<ToolResult>> {
         let failed = |text| Box::new(told(ToolOutcome::Failed, "not run", text));
-        let plan = tool::plan(&start.tool, &start.arguments, &self.cwd)
+        let plan = tool::plan(&start.tool, &start.arguments, place)
             .map_err(|error| failed(error.to_string()))?;
+        if plan.effect == ToolEffect::Closed {
+            return Err(failed("Refused: that is closed to tools.".to_owned()));
+        }
         match &start.command {
             None => Ok(plan),
             Some(command) => tool::with_command(&plan, command)
@@ -163,18 +169,25 @@ impl Hands {
     pub(crate) fn request(
         &self,
         model: &ModelRef,
-        prompt: Prompt,
+        mut prompt: Prompt,
+        cwd: &Path,
         pieces: mpsc::UnboundedSender<Piece>,
     ) -> Work<Result<Response, ModelError>> {
         match self {
             Self::Real(real) => {
                 let inventory = real.inventory.as_ref().ok();
                 match inventory.and_then(|inventory| inventory.resolve(model)) {
-                    _ if !real.cwd.is_dir() => {
-                        let error = no_directory(&real.cwd);
+                    _ if !cwd.is_dir() => {
+                        let error = no_directory(cwd);
                         Box::pin(async move { Err(error) })
                     }
-                    Some(model) => Box::pin(async move { model.request(&prompt, &pieces).await }),
+                    Some(model) => {
+                        let (blobs, images) = (real.folder.join("blobs"), model.takes_images());
+                        Box::pin(async move {
+                            attachment::fill(&mut prompt.items, &blobs, images).await?;
+                            model.request(&prompt, &pieces).await
+                        })
+                    }
                     None => {
                         let error = missing(model, self.complaint());
                         Box::pin(async move { Err(error) })
@@ -182,14 +195,14 @@ impl Hands {
                 }
             }
             #[cfg(test)]
-            Self::Scripted(script) => script.request(model, prompt, pieces),
+            Self::Scripted(script) => script.request(model, prompt, cwd, pieces),
         }
     }
 
     /// Finds out what a question about a call is to show.
     pub(crate) fn preview(&self, start: ToolStart, line: Line) -> Work<ToolDetail> {
         match self {
-            Self::Real(real) => match real.plan(&start) {
+            Self::Real(real) => match real.plan(&start, &line.place) {
                 Ok(plan) => {
                     let context = real.context(line);
                     Box::pin(async move { tool::preview(&plan, &context).await })
@@ -204,7 +217,7 @@ impl Hands {
     /// Runs a tool call.
     pub(crate) fn run(&self, start: ToolStart, line: Line) -> Work<ToolResult> {
         match self {
-            Self::Real(real) => match real.plan(&start) {
+            Self::Real(real) => match real.plan(&start, &line.place) {
                 Ok(plan) => {
                     let context = real.context(line);
                     Box::pin(async move { tool::run(&plan, context).await })
@@ -229,10 +242,10 @@ impl Hands {
     }
 
     /// Returns what `AGENTS.md` in the working directory says, where there is one that fits.
-    pub(crate) async fn agents_md(&self) -> Option<String> {
+    pub(crate) async fn agents_md(&self, cwd: &Path) -> Option<String> {
         match self {
             Self::Real(real) => {
-                let path = real.cwd.join("AGENTS.md");
+                let path = cwd.join("AGENTS.md");
                 let read = real.environment.read(&path, 0, AGENTS_MD_BYTES);
                 let content = tokio::time::timeout(AGENTS_MD_WAIT, read)
                     .await
@@ -252,12 +265,13 @@ impl Hands {
     /// Finds names below the working directory.
     pub(crate) fn files(
         &self,
+        cwd: PathBuf,
         query: String,
         limit: usize,
     ) -> Work<Result<replies::Files, CallError>> {
         match self {
             Self::Real(real) => {
-                let (environment, cwd) = (Arc::clone(&real.environment), real.cwd.clone());
+                let environment = Arc::clone(&real.environment);
                 Box::pin(async move { files::find(&*environment, cwd, &query, limit).await })
             }
             #[cfg(test)]
@@ -311,8 +325,8 @@ fn missing(model: &ModelRef, complaint: Option<(String, String)>) -> ModelError 
     }
 }
 
-fn plan(name: &str, arguments: &serde_json::Value, cwd: &Path) -> Result<Planned, PlanError> {
-    let plan = tool::plan(name, arguments, cwd)?;
+fn plan(name: &str, arguments: &serde_json::Value, place: &Place) -> Result<Planned, PlanError> {
+    let plan = tool::plan(name, arguments, place)?;
     Ok(Planned {
         subject: plan.subject,
         effect: plan.effect,

@@ -1,14 +1,18 @@
 //! The engine of one session: its store, conversations, turns, models and tools. It knows no HTTP server and no gate.
 
 mod access;
+mod attachment;
+mod branch;
 mod call;
 mod calls;
+mod compaction;
 mod conversation;
 mod failure;
 mod files;
 mod fit;
 mod hands;
 mod link;
+mod location;
 pub mod model;
 mod place;
 mod policy;

@@ -21,6 +21,10 @@ pub(crate) enum Verdict {
 const READ_ONLY: &str = "Refused: this conversation is read-only. Nothing was changed and nothing was run. \
      Use read, grep, find and ls, and tell the person what you would change.";
 
+/// Told to the model of what belongs to the server.
+const CLOSED: &str =
+    "Refused: that belongs to the Porthole server itself and is closed to tools. Do without it.";
+
 /// Returns what becomes of a call that would have this effect.
 pub(crate) fn decide(
     policy: Policy,
@@ -29,11 +33,18 @@ pub(crate) fn decide(
     key: &str,
 ) -> Verdict {
     match (policy, effect) {
-        (_, ToolEffect::Reads) | (Policy::Auto, _) => Verdict::Run,
+        // Whatever the policy says: sessions of others and the server's secrets are there.
+        (_, ToolEffect::Closed) => Verdict::Refuse(CLOSED),
+        // A delegated task asks for itself, call by call, under the same policy.
+        (_, ToolEffect::Reads | ToolEffect::Delegates { .. }) | (Policy::Auto, _) => Verdict::Run,
         (Policy::ReadOnly, ToolEffect::Edits { .. } | ToolEffect::Executes { .. }) => {
             Verdict::Refuse(READ_ONLY)
         }
-        (Policy::Ask, ToolEffect::Edits { .. } | ToolEffect::Executes { .. }) => {
+        (Policy::ReadOnly, ToolEffect::ReadsOutside) => Verdict::Run,
+        (
+            Policy::Ask,
+            ToolEffect::ReadsOutside | ToolEffect::Edits { .. } | ToolEffect::Executes { .. },
+        ) => {
             if allowed.contains(key) {
                 Verdict::Run
             } else {
@@ -47,7 +58,11 @@ pub(crate) fn decide(
 pub(crate) fn key(tool: &str, subject: &str, effect: &ToolEffect) -> String {
     match effect {
         ToolEffect::Executes { command } => format!("{tool}\n{command}"),
-        ToolEffect::Edits { .. } | ToolEffect::Reads => format!("{tool}\n{subject}"),
+        ToolEffect::Edits { .. }
+        | ToolEffect::Reads
+        | ToolEffect::ReadsOutside
+        | ToolEffect::Closed
+        | ToolEffect::Delegates { .. } => format!("{tool}\n{subject}"),
     }
 }
 
@@ -65,6 +80,16 @@ mod tests {
         let refuse = Verdict::Refuse(READ_ONLY);
         for (policy, effect, verdict) in [
             (Policy::Ask, &ToolEffect::Reads, Verdict::Run),
+            (Policy::Ask, &ToolEffect::ReadsOutside, Verdict::Ask),
+            (Policy::Auto, &ToolEffect::ReadsOutside, Verdict::Run),
+            (Policy::ReadOnly, &ToolEffect::ReadsOutside, Verdict::Run),
+            (Policy::Ask, &ToolEffect::Closed, Verdict::Refuse(CLOSED)),
+            (Policy::Auto, &ToolEffect::Closed, Verdict::Refuse(CLOSED)),
+            (
+                Policy::ReadOnly,
+                &ToolEffect::Closed,
+                Verdict::Refuse(CLOSED),
+            ),
             (Policy::Ask, &edit, Verdict::Ask),
             (Policy::Ask, &run, Verdict::Ask),
             (Policy::Auto, &ToolEffect::Reads, Verdict::Run),

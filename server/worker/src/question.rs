@@ -180,7 +180,11 @@ impl Conversation {
 fn exactly(planned: &Planned) -> String {
     match &planned.effect {
         ToolEffect::Executes { command } => command.clone(),
-        ToolEffect::Edits { .. } | ToolEffect::Reads => planned.subject.clone(),
+        ToolEffect::Edits { .. }
+        | ToolEffect::Reads
+        | ToolEffect::ReadsOutside
+        | ToolEffect::Closed
+        | ToolEffect::Delegates { .. } => planned.subject.clone(),
     }
 }
 

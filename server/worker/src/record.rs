@@ -2,8 +2,8 @@
 //! It knows no SQL and decides nothing.
 
 use porthole_protocol::{
-    Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, Question, QuestionId,
-    RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
+    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, Question,
+    QuestionId, RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,16 +52,49 @@ pub(crate) struct ConversationRow {
     /// Whether queued submissions wait for the next one: a turn was stopped or failed.
     pub(crate) paused: bool,
     pub(crate) usage: Usage,
+    /// The conversation it was opened from; `None`: it is the root.
+    #[serde(default)]
+    pub(crate) parent: Option<ConversationId>,
+    /// The call of `delegate` that opened it.
+    #[serde(default)]
+    pub(crate) call: Option<CallId>,
+    /// Whose history it continues.
+    #[serde(default)]
+    pub(crate) fork: Option<ForkPoint>,
+    #[serde(default)]
+    pub(crate) archived: bool,
+    /// Its own directory, absolute; `None`: that of its parent, and of the session for the root.
+    #[serde(default)]
+    pub(crate) dir: Option<String>,
+    /// How many conversations are above it.
+    #[serde(default)]
+    pub(crate) depth: u32,
+}
+
+/// Where a fork leaves the conversation that it continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ForkPoint {
+    pub(crate) conversation: ConversationId,
+    /// The last entry that both have.
+    pub(crate) entry: EntryId,
+}
+
+fn root() -> ConversationId {
+    ConversationId::ROOT
 }
 
 /// A person's input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SubmissionRow {
     pub(crate) id: SubmissionId,
+    #[serde(default = "root")]
+    pub(crate) conversation: ConversationId,
     pub(crate) request: RequestId,
     pub(crate) author: Author,
     pub(crate) mode: SendMode,
     pub(crate) text: String,
+    #[serde(default)]
+    pub(crate) attachments: Vec<Attachment>,
     pub(crate) at_ms: u64,
     pub(crate) stage: SubmissionStage,
     /// The turn that took it.
@@ -90,8 +123,22 @@ pub(crate) enum SubmissionStage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TurnRow {
     pub(crate) id: TurnId,
+    #[serde(default = "root")]
+    pub(crate) conversation: ConversationId,
     pub(crate) started_ms: u64,
     pub(crate) stage: TurnStage,
+    /// The summary that is being made; the turn goes on with it.
+    #[serde(default)]
+    pub(crate) compaction: Option<CompactionRow>,
+}
+
+/// A summary that is being made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CompactionRow {
+    /// Whether nobody asked for it; then the turn has input to answer afterwards.
+    pub(crate) automatic: bool,
+    /// What it is to heed.
+    pub(crate) instructions: String,
 }
 
 /// How far a turn got.
@@ -120,6 +167,9 @@ pub(crate) struct CallRow {
     /// The command that a person put in its place.
     pub(crate) command: Option<String>,
     pub(crate) started_ms: Option<u64>,
+    /// The conversation that does the work of a `delegate` call.
+    #[serde(default)]
+    pub(crate) child: Option<ConversationId>,
 }
 
 /// How far a tool call got.
@@ -145,6 +195,8 @@ pub(crate) struct QuestionRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ShellRow {
     pub(crate) id: SubmissionId,
+    #[serde(default = "root")]
+    pub(crate) conversation: ConversationId,
     pub(crate) turn: TurnId,
     pub(crate) run: RunId,
     pub(crate) author: Author,
@@ -171,17 +223,30 @@ pub(crate) struct Counters {
     submission: u64,
     turn: u64,
     question: u64,
+    conversation: u64,
 }
 
 impl Counters {
     /// Returns counters that continue after these ids.
-    pub(crate) fn after(entry: u64, submission: u64, turn: u64, question: u64) -> Self {
+    pub(crate) fn after(
+        entry: u64,
+        submission: u64,
+        turn: u64,
+        question: u64,
+        conversation: u64,
+    ) -> Self {
         Self {
             entry,
             submission,
             turn,
             question,
+            conversation,
         }
+    }
+
+    pub(crate) fn conversation(&mut self) -> ConversationId {
+        self.conversation += 1;
+        ConversationId(self.conversation)
     }
 
     pub(crate) fn entry(&mut self) -> EntryId {

@@ -1,16 +1,20 @@
 //! A conversation from its rows, and taking up what a crash interrupted. A call that had started is not run again.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::collections::BTreeSet;
 
-use porthole_protocol::{Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, ToolOutcome};
+use porthole_protocol::{
+    Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, RunOutput, ToolDetail, ToolOutcome,
+};
 use serde_json::Value;
 
 use crate::{
+    branch,
     call::{Phase, told},
-    conversation::{Conversation, Out, Rules},
+    conversation::{Conversation, Effect, Out, Rules, porthole},
+    location::Place,
     prompt::Context,
     record::{CallRow, CallStage, Loaded, QuestionRow},
-    shell::LiveShell,
+    shell::{LiveShell, ended},
     tool::ToolResult,
     turn::{LiveTurn, Stage},
 };
@@ -26,28 +30,31 @@ impl Conversation {
     pub(crate) fn from_loaded(
         loaded: Loaded,
         model: Option<ModelInfo>,
-        cwd: PathBuf,
+        place: Place,
         rules: Rules,
     ) -> Self {
-        let mut context = Context::default();
-        for (entry, blocks) in &loaded.active {
-            context.push(entry, blocks.as_deref());
-        }
         let mut conversation = Self {
             row: loaded.row,
             counters: loaded.counters,
-            context,
+            context: Context::default(),
             queue: loaded.queue,
             turn: None,
             settled: Default::default(),
             shells: Vec::new(),
             allowed: BTreeSet::from_iter(loaded.allowed),
             model,
-            cwd,
+            place,
+            overhead: 0,
+            failed: None,
+            report: branch::nothing_said(),
             updated_ms: loaded.updated_ms,
             answered: false,
             rules,
         };
+        for (entry, blocks) in &loaded.active {
+            conversation.note(entry);
+            conversation.context.push(entry, blocks.as_deref());
+        }
         for row in &loaded.questions {
             if let QuestionState::Answered { by, .. } = &row.question.state {
                 conversation.remember(&row.question, &by.name);
@@ -59,6 +66,11 @@ impl Conversation {
         conversation.shells = shells.map(|row| LiveShell { row, output: None }).collect();
         if let Some(row) = loaded.turn {
             let mut turn = LiveTurn::new(row, (rules.definitions)());
+            let of_turn = |entry: &porthole_protocol::Entry| {
+                entry.turn == Some(turn.row.id)
+                    && matches!(entry.body, EntryBody::Compaction { .. })
+            };
+            turn.compacted = loaded.active.iter().any(|(entry, _)| of_turn(entry));
             turn.calls = loaded
                 .calls
                 .into_iter()
@@ -88,10 +100,13 @@ impl Conversation {
     }
 
     pub(crate) fn resume(&mut self, out: &mut Out) {
-        let runs: Vec<RunId> = self.shells.iter().map(|s| s.row.run.clone()).collect();
-        for run in runs {
+        let runs = self.shells.iter();
+        let runs = runs.map(|s| (s.row.run.clone(), s.row.command.clone(), s.output.clone()));
+        let runs: Vec<(RunId, String, Option<RunOutput>)> = runs.collect();
+        for (run, command, output) in runs {
             let text = SHELL_INTERRUPTED.to_owned();
-            let result = told(ToolOutcome::Interrupted, "interrupted", text);
+            let mut result = told(ToolOutcome::Interrupted, "interrupted", text.clone());
+            result.detail = cut_off(&command, text, output);
             self.shell_done(&run, result, out);
         }
         if self.turn.is_some() {
@@ -103,30 +118,57 @@ impl Conversation {
 
     fn resume_turn(&mut self, out: &mut Out) {
         let Some(turn) = &mut self.turn else { return };
+        if turn.row.compaction.is_some() && !turn.is_stopping() {
+            turn.compacted = true;
+            return self.summarize(out);
+        }
         if turn.calls.is_empty() && !turn.is_stopping() {
             return self.request_model(out);
         }
         turn.stage = Stage::Tools;
+        if turn.is_stopping() {
+            let running = turn
+                .calls
+                .iter()
+                .filter(|call| call.phase == Phase::Running);
+            // The work of these goes on in conversations of their own.
+            for child in running.filter_map(|call| call.row.child) {
+                out.then(Effect::StopChild(child, porthole()));
+            }
+        }
+        let Some(turn) = &self.turn else { return };
         // In a turn that was told to stop only these are left: the stop settled all others in its own commit.
         for at in 0..turn.calls.len() {
-            if self
-                .turn
-                .as_ref()
-                .is_some_and(|turn| turn.calls[at].phase == Phase::Running)
-            {
-                self.settle(at, interrupted(), out);
+            let call = self.turn.as_ref().map(|turn| &turn.calls[at]);
+            let call = call.filter(|call| call.phase == Phase::Running);
+            if let Some(call) = call.filter(|call| call.row.child.is_none()) {
+                let result = interrupted(
+                    call.row.command.as_deref().unwrap_or(&call.row.subject),
+                    call.output.clone(),
+                );
+                self.settle(at, result, out);
             }
         }
         self.advance(out);
     }
 }
 
-fn interrupted() -> ToolResult {
-    told(
-        ToolOutcome::Interrupted,
-        "interrupted",
-        INTERRUPTED.to_owned(),
-    )
+fn interrupted(command: &str, output: Option<RunOutput>) -> ToolResult {
+    let text = INTERRUPTED.to_owned();
+    let mut result = told(ToolOutcome::Interrupted, "interrupted", text);
+    if output.is_some() {
+        result.detail = cut_off(command, String::new(), output);
+    }
+    result
+}
+
+/// Returns how a command went that the worker did not outlive: what was kept of its output is there to be read.
+fn cut_off(command: &str, tail: String, output: Option<RunOutput>) -> ToolDetail {
+    let mut detail = ended(command, tail);
+    if let ToolDetail::Command { output: kept, .. } = &mut detail {
+        *kept = output;
+    }
+    detail
 }
 
 /// Returns the arguments of a call: they are in its answer.

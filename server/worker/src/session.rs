@@ -5,10 +5,18 @@ mod answers;
 mod display;
 mod effects;
 mod events;
+mod output;
+mod seat;
 
-use std::{collections::HashMap, io, os::unix::net::UnixStream, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    time::Duration,
+};
 
-use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput, Topic};
+use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput};
 use tokio::{
     sync::{mpsc, watch},
     task::{AbortHandle, JoinHandle},
@@ -16,16 +24,16 @@ use tokio::{
 };
 
 use crate::{
-    conversation::{Conversation, Input},
+    conversation::Input,
     hands::{Hands, Real},
     link::{self, Reader, Writer},
     model::Piece,
-    record::{ConversationRow, Record},
+    record::{ConversationRow, Counters, Record},
     store::{Store, StoreError},
-    view::Shown,
     wire::{FromWorker, Open, Status, ToWorker},
 };
 use events::Event;
+use seat::Seat;
 
 /// How long running tools have to end when the worker is to stop, before they are killed.
 const GRACE: Duration = Duration::from_millis(1_500);
@@ -76,8 +84,7 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
         Ok(store) => store,
         Err(error) => return Err(refuse(writer, error.to_call_error()).await),
     };
-    let runs = open.folder.join("runs");
-    let real = Real::new(open.data.clone(), open.dir.clone(), runs).await;
+    let real = Real::new(open.data.clone(), open.folder.clone()).await;
     let hands = Hands::Real(Box::new(real));
     match Session::open(*open, store, hands, writer).await {
         Ok(session) => session.run(reader).await,
@@ -97,28 +104,28 @@ async fn refuse(writer: Writer, error: CallError) -> RunError {
 /// A session that is open.
 pub(crate) struct Session {
     open: Open,
-    topic: Topic,
     store: Store,
     hands: Hands,
     writer: Writer,
-    /// Or why nothing can be kept now.
-    live: Result<Conversation, StoreError>,
+    /// Every conversation there is.
+    rows: BTreeMap<ConversationId, ConversationRow>,
+    /// Those that are loaded.
+    seats: BTreeMap<ConversationId, Seat>,
+    /// Why nothing can be kept now.
+    failed: Option<StoreError>,
+    /// The highest ids in use; lent to the conversation that takes an input.
+    counters: Counters,
     events: mpsc::UnboundedSender<Event>,
     happened: mpsc::UnboundedReceiver<Event>,
     progress: mpsc::UnboundedSender<RunOutput>,
     progressed: mpsc::UnboundedReceiver<RunOutput>,
-    model: Option<ModelTask>,
     runs: HashMap<String, RunTask>,
-    timers: Timers,
     watched: bool,
-    shown: Shown,
-    /// When growth was last shown.
-    grown: Option<Instant>,
+    /// When there will have been nothing to do for long enough.
+    idle: Option<Instant>,
     /// Whether the time of rest is running or over.
     rested: bool,
-    seq: u64,
     status: Option<Status>,
-    branch: Option<String>,
     /// Bytes of instructions and tools in a request, as far as known.
     overhead: u64,
     home: Option<PathBuf>,
@@ -133,26 +140,9 @@ struct ModelTask {
 
 /// A tool call, preview or command that goes on.
 struct RunTask {
+    conversation: ConversationId,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
-}
-
-/// When something is to happen by itself.
-#[derive(Clone, Copy, Debug, Default)]
-struct Timers {
-    /// What the answer grew by is to be shown.
-    grow: Option<Instant>,
-    retry: Option<Instant>,
-    idle: Option<Instant>,
-}
-
-impl Timers {
-    fn next(self) -> Option<Instant> {
-        [self.grow, self.retry, self.idle]
-            .into_iter()
-            .flatten()
-            .min()
-    }
 }
 
 /// What woke the driver.
@@ -160,7 +150,7 @@ enum Woken {
     Message(io::Result<Option<ToWorker>>),
     Event(Event),
     Progress(RunOutput),
-    Pieces(Vec<Piece>),
+    Pieces(ConversationId, Vec<Piece>),
     Timer,
 }
 
@@ -174,64 +164,43 @@ impl Session {
     ) -> Result<Self, (Writer, CallError)> {
         let (events, happened) = mpsc::unbounded_channel();
         let (progress, progressed) = mpsc::unbounded_channel();
-        let topic = Topic::Conversation {
-            session: open.session.clone(),
-            conversation: ConversationId::ROOT,
-        };
         let mut session = Self {
             open,
-            topic,
             store,
             hands,
             writer,
-            live: Err(StoreError::Io("it is not open yet".to_owned())),
+            rows: BTreeMap::new(),
+            seats: BTreeMap::new(),
+            failed: None,
+            counters: Counters::default(),
             events,
             happened,
             progress,
             progressed,
-            model: None,
             runs: HashMap::new(),
-            timers: Timers::default(),
             watched: false,
-            shown: Shown::default(),
-            grown: None,
+            idle: None,
             rested: false,
-            seq: 0,
             status: None,
-            branch: None,
             overhead: 0,
             home: std::env::var_os("HOME").map(PathBuf::from),
         };
         if let Err(error) = session.begin().await {
             return Err((session.writer, error));
         }
-        match session.load().await {
-            Ok(conversation) => session.live = Ok(conversation),
-            Err(error) => return Err((session.writer, error.to_call_error())),
+        if let Err(error) = session.load().await {
+            return Err((session.writer, error.to_call_error()));
         }
         session.writer.send(&FromWorker::Ready).await;
-        session.handle(Input::Resume).await;
+        session.take_up().await;
         Ok(session)
-    }
-
-    /// Returns the conversation from the store. A saved model that is gone is no reason to close the session: it
-    /// opens, each turn fails with one clear error, and another model can be chosen.
-    async fn load(&mut self) -> Result<Conversation, StoreError> {
-        let gone = || StoreError::Damaged("its conversation is missing".to_owned());
-        let mut loaded = self.store.load().await?.ok_or_else(gone)?;
-        if loaded.updated_ms == 0 {
-            // A new session happened now.
-            loaded.updated_ms = now_ms();
-        }
-        let info = self.hands.info(&loaded.row.model);
-        let (cwd, rules) = (self.open.dir.clone(), self.hands.rules());
-        Ok(Conversation::from_loaded(loaded, info, cwd, rules))
     }
 
     /// Makes the conversation of a new session. It needs a model to begin with.
     async fn begin(&mut self) -> Result<(), CallError> {
-        let there = self.store.load().await;
-        if there.map_err(|error| error.to_call_error())?.is_some() || !self.open.is_new {
+        let there = self.store.conversations().await;
+        let there = there.map_err(|error| error.to_call_error())?;
+        if !there.is_empty() || !self.open.is_new {
             return Ok(());
         }
         let chosen = self
@@ -251,6 +220,12 @@ impl Session {
             title: None,
             paused: false,
             usage: Default::default(),
+            parent: None,
+            call: None,
+            fork: None,
+            archived: false,
+            dir: None,
+            depth: 0,
         });
         let done = self.store.commit(vec![record]).await;
         done.map_err(|error| error.to_call_error())
@@ -260,7 +235,7 @@ impl Session {
     pub(crate) async fn run(mut self, mut reader: Reader) -> Result<(), RunError> {
         let result = loop {
             #[cfg(test)]
-            if matches!(self.live, Err(StoreError::Crash)) {
+            if matches!(self.failed, Some(StoreError::Crash)) {
                 return Ok(());
             }
             match self.wait(&mut reader).await {
@@ -269,7 +244,7 @@ impl Session {
                 Woken::Message(Err(error)) => break Err(RunError::Socket(error)),
                 Woken::Event(event) => self.event(event).await,
                 Woken::Progress(output) => self.progress(output).await,
-                Woken::Pieces(pieces) => self.pieces(&pieces).await,
+                Woken::Pieces(id, pieces) => self.pieces(id, &pieces).await,
                 Woken::Timer => self.timer().await,
             }
         };
@@ -278,11 +253,12 @@ impl Session {
     }
 
     async fn wait(&mut self, reader: &mut Reader) -> Woken {
-        let timer = self.timers.next();
+        let timers = self.seats.values().flat_map(|seat| [seat.grow, seat.retry]);
+        let timer = timers.chain([self.idle]).flatten().min();
         tokio::select! {
             biased;
             message = reader.next() => Woken::Message(message),
-            pieces = next_pieces(&mut self.model) => Woken::Pieces(pieces),
+            (id, pieces) = Self::next_pieces(&mut self.seats) => Woken::Pieces(id, pieces),
             Some(event) = self.happened.recv() => Woken::Event(event),
             Some(output) = self.progressed.recv() => Woken::Progress(output),
             () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Woken::Timer,
@@ -304,6 +280,11 @@ impl Session {
             } => self.watch(connection, &who, topic).await,
             ToWorker::Watchers { count } => {
                 self.watched = count > 0;
+                if !self.watched {
+                    for seat in self.seats.values_mut() {
+                        (seat.watched, seat.grow) = (false, None);
+                    }
+                }
                 self.settle_timers();
             }
             ToWorker::Open(_) | ToWorker::Stop => {
@@ -315,13 +296,18 @@ impl Session {
     async fn timer(&mut self) {
         let now = Instant::now();
         let due = |at: &mut Option<Instant>| at.take_if(|at| *at <= now).is_some();
-        if due(&mut self.timers.grow) {
-            self.show_growth().await;
+        let (mut grown, mut retries) = (Vec::new(), Vec::new());
+        for (id, seat) in &mut self.seats {
+            grown.extend(due(&mut seat.grow).then_some(*id));
+            retries.extend(due(&mut seat.retry).then_some(*id));
         }
-        if due(&mut self.timers.retry) {
-            self.handle(Input::RetryDue).await;
+        for id in grown {
+            self.show_growth(id).await;
         }
-        if due(&mut self.timers.idle) {
+        for id in retries {
+            self.handle(id, Input::RetryDue).await;
+        }
+        if due(&mut self.idle) {
             if let Err(error) = self.store.checkpoint().await {
                 tracing::warn!(%error, "the log was not moved into the store");
             }
@@ -329,46 +315,26 @@ impl Session {
         }
     }
 
-    /// Hands an input to the conversation, performs what follows, and shows it.
-    async fn handle(&mut self, input: Input) {
-        let Ok(conversation) = &mut self.live else {
+    /// Hands an input to a conversation, performs what follows, and shows it.
+    async fn handle(&mut self, id: ConversationId, input: Input) {
+        let Some(Ok(conversation)) = self.seats.get_mut(&id).map(|seat| &mut seat.live) else {
             return;
         };
+        conversation.counters = self.counters;
         let effects = conversation.handle(input, now_ms());
-        if let Err(error) = self.perform(effects).await {
+        self.counters = conversation.counters;
+        if let Err(error) = self.perform(id, effects).await {
             self.fail(error).await;
         }
+        self.report(id);
         self.show().await;
-    }
-
-    /// Gives up what is not on disk: it is read back from there when something is asked of the session again.
-    async fn fail(&mut self, error: StoreError) {
-        tracing::error!(%error, "the store failed");
-        self.live = Err(error);
-        self.cancel_model();
-        for (_, run) in self.runs.drain() {
-            run.task.abort();
-        }
-        self.timers = Timers::default();
-    }
-
-    /// Reads the conversation back after a failure, where that can be done now.
-    async fn recover(&mut self) {
-        if self.live.is_ok() {
-            return;
-        }
-        match self.load().await {
-            Ok(conversation) => {
-                self.live = Ok(conversation);
-                self.handle(Input::Resume).await;
-            }
-            Err(error) => self.live = Err(error),
-        }
     }
 
     /// Ends what runs, as far as the grace time goes, and closes the store.
     async fn close(mut self) {
-        self.cancel_model();
+        for seat in self.seats.values_mut() {
+            seat.cancel_model();
+        }
         for run in self.runs.values() {
             run.stop.send_replace(true);
         }
@@ -393,18 +359,6 @@ impl Session {
         }
         self.writer.close().await;
     }
-}
-
-/// Returns the pieces that have come, at least one; never returns where no request goes on.
-async fn next_pieces(model: &mut Option<ModelTask>) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    if let Some(model) = model
-        && model.pieces.recv_many(&mut pieces, 4_096).await > 0
-    {
-        return pieces;
-    }
-    // The request is over; its end comes as an event.
-    std::future::pending().await
 }
 
 fn now_ms() -> u64 {

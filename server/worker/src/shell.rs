@@ -37,6 +37,7 @@ impl Conversation {
             RunId::parse(&format!("sh-{id}")).expect("letters, digits and a hyphen, and short");
         let row = ShellRow {
             id,
+            conversation: self.row.id,
             turn: self.counters.turn(),
             run: run.clone(),
             author: author.clone(),

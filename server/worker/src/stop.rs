@@ -35,8 +35,11 @@ impl Conversation {
                 self.keep_partial(&Response::default(), out);
                 out.then(Effect::CancelModel);
             }
+            Stage::Compacting => out.then(Effect::CancelModel),
             Stage::Tools => self.stop_calls(by, out),
         }
+        let text = format!("{} stopped the task before it was done.", by.name);
+        self.report = told(ToolOutcome::Stopped, "stopped", text);
         let text = format!("Stopped by {}.", by.name);
         self.add(porthole(), Some(id), EntryBody::Notice { text }, None, out);
         match &self.turn {
@@ -55,7 +58,10 @@ impl Conversation {
             match call.phase.clone() {
                 Phase::Done => continue,
                 Phase::Running => {
-                    out.then(Effect::StopTools);
+                    out.then(match call.row.child {
+                        Some(child) => Effect::StopChild(child, by.clone()),
+                        None => Effect::StopTools,
+                    });
                     continue;
                 }
                 Phase::Asking(row) => {

@@ -4,8 +4,8 @@
 //! waits; the next submission ends the wait, and its turn takes all that waited, oldest first, and itself last.
 
 use porthole_protocol::{
-    Author, AuthorKind, CallError, EntryBody, ErrorCode, RequestId, SendMode, SubmissionId, TurnId,
-    limits, replies,
+    Attachment, Author, AuthorKind, CallError, EntryBody, ErrorCode, RequestId, SendMode,
+    SubmissionId, TurnId, limits, replies,
 };
 
 use crate::{
@@ -26,7 +26,7 @@ impl Conversation {
         author: &Author,
         request: RequestId,
         mode: SendMode,
-        text: String,
+        (text, attachments): (String, Vec<Attachment>),
         out: &mut Out,
     ) -> Result<replies::Submitted, CallError> {
         if self.queue.len() >= limits::QUEUED_SUBMISSIONS {
@@ -41,13 +41,18 @@ impl Conversation {
                 .hint("take one back, or wait until the turn has ended"));
         }
         let id = self.counters.submission();
-        self.suggest_title(&text, out);
+        match (text.trim(), attachments.first()) {
+            ("", Some(first)) => self.suggest_title(&first.name, out),
+            _ => self.suggest_title(&text, out),
+        }
         self.queue.push(SubmissionRow {
             id,
+            conversation: self.row.id,
             request,
             author: author.clone(),
             mode,
             text,
+            attachments,
             at_ms: out.now_ms,
             stage: SubmissionStage::Queued,
             turn: None,
@@ -117,7 +122,7 @@ impl Conversation {
         let body = EntryBody::Message {
             text: row.text.clone(),
             mode: row.mode,
-            attachments: Vec::new(),
+            attachments: row.attachments.clone(),
         };
         self.add(row.author.clone(), Some(turn), body, None, out);
         row.stage = SubmissionStage::Taken;

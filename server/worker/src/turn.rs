@@ -1,7 +1,7 @@
 //! A turn: model requests, tool calls and results until the model has nothing more to call. Each step is committed
 //! as it ends. Single calls, questions, failures, stopping and taking up after a crash are files of their own.
 
-use porthole_protocol::{Author, AuthorKind, Block, EntryBody, OpenAnswer, TurnId};
+use porthole_protocol::{Block, EntryBody, OpenAnswer, TurnId};
 
 use crate::{
     call::{LiveCall, Phase},
@@ -30,6 +30,8 @@ pub(crate) struct LiveTurn {
     pub(crate) calls: Vec<LiveCall>,
     /// The tools as they were when the turn began.
     pub(crate) definitions: Vec<ToolDefinition>,
+    /// Whether what came before was summed up in this turn: once is enough.
+    pub(crate) compacted: bool,
 }
 
 /// What a turn waits for.
@@ -41,6 +43,8 @@ pub(crate) enum Stage {
     Retry { at_ms: u64, reason: String },
     /// Tools, and people.
     Tools,
+    /// The model, for a summary.
+    Compacting,
 }
 
 impl LiveTurn {
@@ -53,6 +57,7 @@ impl LiveTurn {
             answer: None,
             calls: Vec::new(),
             definitions,
+            compacted: false,
         }
     }
 
@@ -70,8 +75,10 @@ impl Conversation {
     pub(crate) fn begin_turn(&mut self, taken: Vec<SubmissionRow>, out: &mut Out) {
         let row = TurnRow {
             id: self.counters.turn(),
+            conversation: self.row.id,
             started_ms: out.now_ms,
             stage: TurnStage::Running,
+            compaction: None,
         };
         let id = row.id;
         out.record(Record::Turn(row.clone()));
@@ -91,6 +98,9 @@ impl Conversation {
         for steer in steers {
             self.take(steer, id, out);
         }
+        if self.is_nearly_full() {
+            return self.compact_first(out);
+        }
         let Some(turn) = &mut self.turn else { return };
         turn.request += 1;
         turn.tries += 1;
@@ -107,22 +117,31 @@ impl Conversation {
 
     pub(crate) fn retry_due(&mut self, out: &mut Out) {
         let waits = |turn: &LiveTurn| matches!(turn.stage, Stage::Retry { .. });
-        if self.turn.as_ref().is_some_and(waits) {
-            self.request_model(out);
+        let Some(turn) = self.turn.as_ref().filter(|turn| waits(turn)) else {
+            return;
+        };
+        match turn.row.compaction {
+            Some(_) => self.summarize(out),
+            None => self.request_model(out),
         }
     }
 
     /// Returns the turn, where this is the request it waits for.
     pub(crate) fn waiting_for(&mut self, request: u32) -> Option<&mut LiveTurn> {
+        let waits = |turn: &&mut LiveTurn| matches!(turn.stage, Stage::Model | Stage::Compacting);
         self.turn
             .as_mut()
-            .filter(|turn| turn.stage == Stage::Model && turn.request == request)
+            .filter(|turn| turn.request == request)
+            .filter(waits)
     }
 
     pub(crate) fn model_done(&mut self, request: u32, response: Response, out: &mut Out) {
         let Some(turn) = self.waiting_for(request) else {
             return;
         };
+        if turn.stage == Stage::Compacting {
+            return self.summed_up(response, out);
+        }
         turn.tries = 0;
         turn.answer = None;
         turn.stage = Stage::Tools;
@@ -161,14 +180,7 @@ impl Conversation {
             self.record_row(out);
         }
         let model = self.row.model.clone();
-        let author = Author {
-            kind: AuthorKind::Model,
-            id: model.to_string(),
-            name: self
-                .model
-                .as_ref()
-                .map_or_else(|| model.model.clone(), |m| m.name.clone()),
-        };
+        let author = self.model_author();
         let body = EntryBody::Answer {
             model,
             blocks: shown,
@@ -207,6 +219,7 @@ impl Conversation {
                     stage: CallStage::Queued,
                     command: None,
                     started_ms: None,
+                    child: None,
                 };
                 calls.push(row.clone());
                 Block::ToolCall {

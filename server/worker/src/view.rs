@@ -138,7 +138,7 @@ fn submission(row: &SubmissionRow) -> Submission {
         author: row.author.clone(),
         mode: row.mode,
         text: row.text.clone(),
-        attachments: Vec::new(),
+        attachments: row.attachments.clone(),
         at_ms: row.at_ms,
         state: SubmissionState::Queued,
     }
@@ -183,6 +183,7 @@ fn phase(turn: &LiveTurn) -> TurnPhase {
     }
     match &turn.stage {
         Stage::Model => TurnPhase::Model,
+        Stage::Compacting => TurnPhase::Compacting,
         Stage::Retry { at_ms, reason } => TurnPhase::Retry {
             at_ms: *at_ms,
             attempt: turn.tries + 1,

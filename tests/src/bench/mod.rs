@@ -1,8 +1,10 @@
 //! What `cargo xtask bench` measures, each in a file of its own, and the rows that they return.
 
 pub mod filter;
+pub mod hop;
 pub mod idle;
 pub mod key;
+pub mod load;
 pub mod start;
 pub mod stream;
 pub mod transfers;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
+use porthole_launcher::bundle::sha256_hex;
 
 use super::{Row, SIZE, quantile};
 use crate::World;
@@ -40,7 +41,7 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
         up.push(speed(|| upload(&world, &session, &file))?);
         curl_up.push(speed(|| curl.upload(&session, &file))?);
     }
-    let mut row = |name: &str, ours: &mut Vec<f64>, theirs: &mut Vec<f64>| {
+    let row = |name: &str, ours: &mut Vec<f64>, theirs: &mut Vec<f64>| {
         Row::beside(name, quantile(ours, 0.5), "MiB/s", quantile(theirs, 0.5))
     };
     Ok(vec![
@@ -99,7 +100,9 @@ impl<'a> Curl<'a> {
             jar,
         };
         let link = world.owner_link()?;
-        let token = link.split_once("#owner=").and_then(|(_, rest)| rest.split_once('&'));
+        let token = link
+            .split_once("#owner=")
+            .and_then(|(_, rest)| rest.split_once('&'));
         let (token, _) = token.context("a link has a token")?;
         let body = format!(r#"{{"token":"{token}","name":"curl"}}"#);
         curl.json("/door/redeem", &body, true)?;
@@ -145,7 +148,8 @@ impl<'a> Curl<'a> {
         let open = format!(
             r#"{{"session":"{session}","name":"a","bytes":{BYTES},"media_type":"text/plain"}}"#
         );
-        let opened: serde_json::Value = serde_json::from_str(&self.json("/door/upload", &open, false)?)?;
+        let opened: serde_json::Value =
+            serde_json::from_str(&self.json("/door/upload", &open, false)?)?;
         let id = opened["upload"].as_str().context("an id")?.to_owned();
         let mut command = self.command();
         let bytes = fs::read(file)?;
@@ -155,12 +159,13 @@ impl<'a> Curl<'a> {
             if at > 0 {
                 command.args(["--next", "--silent", "--fail", "--cookie", &self.jar]);
             }
-            command.args(["--output", "/dev/null", "--upload-file"]).arg(part);
+            command
+                .args(["--output", "/dev/null", "--upload-file"])
+                .arg(part);
             command.arg(format!("{}/door/upload/{id}/{at}", self.origin));
         }
         ensure!(command.status()?.success(), "curl failed");
-        let sha256 = ring::digest::digest(&ring::digest::SHA256, &bytes);
-        let hex: String = sha256.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = sha256_hex(&bytes);
         let finish = format!(r#"{{"sha256":"{hex}"}}"#);
         self.json(&format!("/door/upload/{id}/finish"), &finish, false)?;
         Ok(())

@@ -9,7 +9,7 @@ use porthole_tests::bench::{self, Row};
 /// Measures release builds beside references taken in the same run.
 #[derive(Parser)]
 struct Options {
-    /// One of start, key, stream, idle, filter, transfers; without it, all.
+    /// One of start, key, hop, stream, idle, filter, transfers, load; without it, all.
     name: Option<String>,
     /// Also writes the rows as JSON.
     #[arg(long)]
@@ -17,6 +17,9 @@ struct Options {
     /// Seconds of the idle measure.
     #[arg(long, default_value_t = 60)]
     idle_seconds: u64,
+    /// Takes few of everything: tries the measure itself, on any build.
+    #[arg(long)]
+    small: bool,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -28,6 +31,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("key") {
         rows.extend(bench::key::measure()?);
+    }
+    if wanted("hop") {
+        rows.extend(bench::hop::measure()?);
     }
     if wanted("stream") {
         rows.extend(bench::stream::measure()?);
@@ -41,9 +47,16 @@ fn main() -> anyhow::Result<()> {
     if wanted("transfers") {
         rows.extend(bench::transfers::measure()?);
     }
+    if wanted("load") {
+        let load = match options.small {
+            true => &bench::load::SMALL,
+            false => &bench::load::FULL,
+        };
+        rows.extend(bench::load::measure(load)?);
+    }
     anyhow::ensure!(
         !rows.is_empty(),
-        "there is no such measure; there are start, key, stream, idle, filter, transfers"
+        "there is no such measure; there are start, key, hop, stream, idle, filter, transfers, load"
     );
     print!("{}", table(&rows));
     if let Some(path) = &options.json {

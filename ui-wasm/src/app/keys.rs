@@ -1,13 +1,17 @@
 //! Where a key, a paste or a click goes: to what floats, else to what has the focus, else to the screen.
 
-use porthole_bridge::{Key, KeyCode, Mouse, MouseKind};
+use porthole_bridge::{Action, Key, KeyCode, Mouse, MouseKind};
 
 use super::App;
 use crate::{
     conversation::Focus,
-    keymap::{self, Command, Context},
-    picker::Picked,
+    effects::Purpose,
+    finder::Finder,
+    keymap::{Command, Context},
+    picker::{Choice, Picked},
     question::Asked,
+    share::ShareChoice,
+    transcript::{Click, Way},
 };
 use porthole_protocol::ConversationId;
 
@@ -29,9 +33,7 @@ impl App {
     }
 
     fn find(&self, key: Key, contexts: &[Context]) -> Option<Command> {
-        contexts
-            .iter()
-            .find_map(|c| keymap::find(key, *c, self.look.preset))
+        contexts.iter().find_map(|c| self.look.keys.find(key, *c))
     }
 
     fn key_help(&mut self, key: Key) {
@@ -66,8 +68,13 @@ impl App {
             Picked::Open => {}
             Picked::Closed => self.picker = None,
             Picked::Chosen(choice) => {
-                self.picker = None;
+                let at = self.picker.take().map_or(0, |p| p.place_of_choice());
+                let changes_a_line =
+                    matches!(&choice, Choice::Share(ShareChoice::New(w)) if !w.is_plain());
                 self.choose(choice);
+                if changes_a_line {
+                    self.picker = self.picker.take().map(|p| p.at(at));
+                }
             }
         }
     }
@@ -126,6 +133,39 @@ impl App {
                 }
             }
             Focus::Question => self.key_question(key),
+            Focus::Finding => self.key_finder(key),
+        }
+    }
+
+    fn key_finder(&mut self, key: Key) {
+        let command = self.find(
+            key,
+            &[Context::Conversation, Context::Everywhere, Context::Editing],
+        );
+        let Some(screen) = self.screen() else { return };
+        let way = match (key.code, command) {
+            (KeyCode::Enter | KeyCode::Up, _) | (_, Some(Command::Find)) => Some(Way::Back),
+            (KeyCode::Down, _) => Some(Way::On),
+            _ => None,
+        };
+        if let Some(way) = way {
+            let has_older = screen.state.as_ref().is_some_and(|s| s.has_older);
+            if !screen.finder.go(way, &mut screen.transcript) && way == Way::Back && has_older {
+                // What is older comes when the top is reached, and is looked through then.
+                screen.transcript.to_top();
+            }
+            return;
+        }
+        match (key.code, command, typed(key)) {
+            (KeyCode::Escape, ..) | (_, Some(Command::Interrupt), _) => {
+                screen.transcript.mark("");
+                screen.finder = Finder::default();
+                screen.focus = Focus::Composer;
+            }
+            (_, Some(command), _) if screen.finder.field.apply(command) => {}
+            (_, Some(command), _) => self.run(command, ""),
+            (_, None, Some(c)) => screen.finder.field.typed(c),
+            (_, None, None) => {}
         }
     }
 
@@ -292,6 +332,10 @@ impl App {
                 self.home.field_changed();
             }
         } else if let Some(screen) = self.screen() {
+            if screen.focus == Focus::Finding {
+                screen.finder.field.put(&text.replace('\n', " "));
+                return;
+            }
             match screen
                 .question
                 .field()
@@ -312,7 +356,27 @@ impl App {
             MouseKind::WheelUp => self.wheel(-WHEEL_ROWS),
             MouseKind::WheelDown => self.wheel(WHEEL_ROWS),
             MouseKind::Press => self.press(mouse.col, mouse.row),
-            MouseKind::Drag | MouseKind::Release => {}
+            MouseKind::Drag => self.drag(mouse.col, mouse.row),
+            MouseKind::Release => self.release(mouse.col, mouse.row),
+        }
+    }
+
+    fn drag(&mut self, col: u16, row: u16) {
+        if let Some(screen) = self.screen() {
+            screen.transcript.select_to(col, row);
+            self.dirty = true;
+        }
+    }
+
+    /// Copies what was selected, or takes the press for a click.
+    fn release(&mut self, col: u16, row: u16) {
+        let Some(screen) = self.screen() else { return };
+        if screen.transcript.is_selecting() {
+            screen.transcript.select_to(col, row);
+            if let Some(words) = screen.transcript.take_selection() {
+                self.fx.act(Action::Copy(words), Purpose::Told);
+            }
+            self.dirty = true;
         }
     }
 
@@ -356,8 +420,8 @@ impl App {
             screen.focus = Focus::Composer;
         } else if screen.below.contains((col, row).into()) {
             screen.transcript.to_bottom();
-        } else {
-            screen.transcript.click(col, row);
+        } else if screen.transcript.click(col, row) == Click::Nothing {
+            screen.transcript.select_from(col, row);
         }
     }
 }

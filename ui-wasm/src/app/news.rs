@@ -7,7 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::App;
-use crate::{effects::Effects, notice::Tone, palette, picker::Choice, server::News};
+use crate::{
+    effects::Effects, notice::Tone, palette, picker::Choice, server::News, share::ShareChoice,
+};
 
 type Reply = Result<Box<RawValue>, CallError>;
 
@@ -187,10 +189,14 @@ impl App {
             } => self.files((session, conversation), &query, result),
             Call::Models {} => self.took_models(result),
             Call::ShareCreate { .. } => {
-                let _: Option<replies::Shared> = read(result, &mut self.fx);
+                if let Some(shared) = read::<replies::Shared>(result, &mut self.fx) {
+                    self.picker = Some(self.sharing.made(shared));
+                }
             }
             Call::ShareList { .. } => {
-                let _: Option<replies::Shares> = read(result, &mut self.fx);
+                if let Some(shares) = read::<replies::Shares>(result, &mut self.fx) {
+                    self.took_shares(shares);
+                }
             }
             Call::DeviceList {} => {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
@@ -307,6 +313,27 @@ impl App {
                 output.generation,
                 output.complete,
             );
+        }
+    }
+
+    fn took_shares(&mut self, shares: replies::Shares) {
+        self.sharing.take(shares.shares);
+        let Some((session, _)) = &self.open else {
+            return;
+        };
+        let (items, footer) = self
+            .sharing
+            .all(session, &self.look, self.fx.now_ms)
+            .into_rows();
+        let is_list = |c: &Choice| matches!(c, Choice::Share(ShareChoice::New(w)) if w.is_plain());
+        let asks =
+            |c: &Choice| matches!(c, Choice::Share(ShareChoice::Make(_) | ShareChoice::Copy));
+        if let Some(picker) = self
+            .picker
+            .as_mut()
+            .filter(|p| p.offers(is_list) && !p.offers(asks))
+        {
+            picker.fill(items, footer);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::{
     conversation::{Conversation, Outgoing},
     ids::Ids,
     look::Look,
+    notice::Tone,
     snapshot::{SavedCall, SavedScreen, Snapshot},
     transcript::Transcript,
 };
@@ -31,6 +32,18 @@ impl App {
         if let Some((session, conversation)) = place {
             self.open(session, conversation);
         }
+        self.tell_complaints();
+    }
+
+    /// Says what of a person's own keys could not be taken, and what lost its key.
+    fn tell_complaints(&mut self) {
+        if let Some((first, others)) = self.look.keys.complaints().split_first() {
+            let words = match others.len() {
+                0 => first.clone(),
+                more => format!("{first} (and {more} more about keys)"),
+            };
+            self.fx.say(Tone::Info, words);
+        }
     }
 
     fn restore(&mut self, snapshot: Snapshot) {
@@ -38,6 +51,9 @@ impl App {
             let key = (saved.session.clone(), saved.conversation);
             let mut screen = Conversation::new(saved.session, saved.conversation);
             screen.composer.restore(saved.draft);
+            for chip in saved.chips {
+                screen.composer.attach(chip);
+            }
             screen.transcript = Transcript::restore(saved.place);
             self.visited.push(key.clone());
             self.screens.insert(key, screen);
@@ -91,6 +107,7 @@ impl App {
             request: request.clone(),
             text,
             mode,
+            chips: Vec::new(),
         });
     }
 
@@ -101,6 +118,7 @@ impl App {
                 session: key.0.clone(),
                 conversation: key.1,
                 draft: screen.composer.draft(),
+                chips: screen.composer.chips().to_vec(),
                 place: screen.transcript.snapshot(),
             })
         };

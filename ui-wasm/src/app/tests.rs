@@ -1,7 +1,9 @@
 //! The UI as a whole: what happened, keys, and what follows. A fixed world, so that every screen is the same each time.
 
+mod finding;
 mod laws;
 mod link;
+mod others;
 mod questions;
 mod screens;
 mod words;

@@ -10,8 +10,9 @@ use ratatui_core::{
 
 use super::{Field, QuestionBox, Stance, offered};
 use crate::{
+    bindings::Keys,
     editor,
-    keymap::{Command, Context, Preset, binding},
+    keymap::{Command, Context, binding},
     look::{self, Look},
     text,
     transcript::{ViewContext, detail_lines},
@@ -305,7 +306,7 @@ fn choices(question: &Question) -> Vec<Choice> {
         let binding = binding(command, Context::Question)?;
         Some(Choice {
             command,
-            key: binding.key(Preset::Standard),
+            key: Keys::default().key(binding),
             hint: binding.hint,
         })
     };

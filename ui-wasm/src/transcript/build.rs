@@ -40,6 +40,7 @@ impl Builder<'_> {
         )
             .hash(&mut hasher);
         self.folds.get(&Target::Entry(entry.id)).hash(&mut hasher);
+        (self.state.info.failed == Some(entry.id)).hash(&mut hasher);
         match &entry.body {
             EntryBody::Answer { blocks, .. } => {
                 for (at, block) in blocks.iter().enumerate() {
@@ -168,9 +169,11 @@ impl Builder<'_> {
             body => {
                 let mut rows = Vec::new();
                 match body {
-                    EntryBody::Message { text, mode, .. } => {
-                        rows = self.message(entry, text, *mode)
-                    }
+                    EntryBody::Message {
+                        text,
+                        mode,
+                        attachments,
+                    } => rows = self.message(entry, text, *mode, attachments),
                     EntryBody::ToolResult { call, .. } => {
                         rows = self.call_rows(call, "", "", after_tool)
                     }
@@ -182,7 +185,12 @@ impl Builder<'_> {
                         rows = self.shell(entry, command, *included, detail);
                     }
                     EntryBody::Notice { text } => rows = self.notice(text),
-                    EntryBody::Error { text, hint } => rows = self.error(text, hint),
+                    EntryBody::Error { text, hint } => {
+                        rows = self.error(text, hint);
+                        if self.state.info.failed == Some(entry.id) {
+                            rows.push(self.again());
+                        }
+                    }
                     EntryBody::Reset => {
                         let words = "new start: the model sees nothing from above";
                         rows = vec![Row::default(), self.mark(words, None)];

@@ -1,6 +1,7 @@
 //! What people take out of a conversation: the last answer, and the code in it. Text only, nothing drawn.
 
-use porthole_protocol::{Block, ConversationState, EntryBody};
+use porthole_bridge::Source;
+use porthole_protocol::{Attachment, Block, ConversationState, EntryBody, RunOutput, ToolDetail};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 /// Returns the Markdown of the newest answer, the one that is coming in first.
@@ -52,4 +53,52 @@ pub fn code_blocks(state: &ConversationState) -> Vec<String> {
         }
     }
     blocks
+}
+
+/// Most things that are offered to be saved.
+const SAVABLE: usize = 60;
+
+/// Returns what of a conversation can be saved elsewhere, newest first: what it is, its name, and words about it.
+pub(crate) fn savable(state: &ConversationState) -> Vec<(Source, String, String)> {
+    let mut found = Vec::new();
+    for entry in state.entries.iter().rev() {
+        match &entry.body {
+            EntryBody::Message { attachments, .. } => {
+                found.extend(attachments.iter().map(attached))
+            }
+            EntryBody::ToolResult { detail, .. } | EntryBody::Shell { detail, .. } => {
+                found.extend(command_output(detail));
+            }
+            _ => {}
+        }
+        if found.len() >= SAVABLE {
+            break;
+        }
+    }
+    found.truncate(SAVABLE);
+    found
+}
+
+fn attached(file: &Attachment) -> (Source, String, String) {
+    let source = Source::Attachment(file.id.as_str().to_owned());
+    (source, file.name.clone(), super::size(file.bytes))
+}
+
+fn command_output(detail: &ToolDetail) -> Option<(Source, String, String)> {
+    let ToolDetail::Command {
+        command,
+        output: Some(RunOutput { run, bytes, .. }),
+        ..
+    } = detail
+    else {
+        return None;
+    };
+    let words: String = command
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .take(30)
+        .collect();
+    let name = format!("{}.txt", words.trim_matches('-'));
+    let note = format!("output, {}", super::size(*bytes));
+    Some((Source::Output(run.as_str().to_owned()), name, note))
 }

@@ -67,6 +67,11 @@ impl Index {
         state.entries.get(at)
     }
 
+    /// Returns the answer that made a call, where it is loaded.
+    pub(crate) fn call(&self, call: &CallId) -> Option<EntryId> {
+        self.calls.get(call).copied()
+    }
+
     /// Whether the answer that made this call is loaded.
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
         self.calls.contains_key(call)

@@ -89,6 +89,17 @@ pub(crate) struct RowRef<'a> {
     pub(crate) fold: Option<&'a Fold>,
 }
 
+impl RowRef<'_> {
+    /// Returns the words of the row, without its gutter.
+    pub(crate) fn words(&self) -> String {
+        self.line
+            .spans
+            .iter()
+            .map(|span| span.content.as_ref())
+            .collect()
+    }
+}
+
 impl Segment {
     fn height(&self) -> usize {
         match self {

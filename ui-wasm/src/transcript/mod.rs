@@ -4,6 +4,7 @@ mod answer;
 mod build;
 mod card;
 mod clock;
+mod copied;
 mod detail;
 mod diff;
 mod extract;
@@ -13,6 +14,7 @@ mod output;
 mod remark;
 mod scene;
 mod scroll;
+mod seek;
 mod tail;
 
 use std::collections::HashMap;
@@ -26,13 +28,17 @@ use crate::highlight::Highlighter;
 use crate::text;
 use crate::theme::Theme;
 use build::Builder;
+use copied::{Selection, mark, show_selection};
 use index::Index;
 use laid::{Fold, ItemKey, Laid, Target};
 use output::LiveOutput;
 use scene::{Scene, Slot};
 use scroll::{Anchor, Heights, RowAt, Wish};
+pub(crate) use seek::{Kind, Seek, Way, holds};
 
 pub use detail::detail_lines;
+pub(crate) use detail::size;
+pub(crate) use extract::savable;
 pub use extract::{code_blocks, last_answer};
 
 /// What a drawing of the transcript depends on beside the conversation.
@@ -113,6 +119,11 @@ pub struct Transcript {
     /// The row at the top for someone who reads; `None`: the bottom is followed.
     anchor: Option<Anchor>,
     wish: Wish,
+    seek: Option<Seek>,
+    /// Words that are marked wherever they stand, in small letters.
+    marked: String,
+    /// What the mouse selects.
+    selection: Option<Selection>,
     /// Whether to follow again if the end turns out to be in view.
     settle: bool,
     folds: HashMap<Target, bool>,
@@ -134,6 +145,9 @@ struct Drawn {
     area: Rect,
     /// What can be opened, by row.
     folds: Vec<Option<Fold>>,
+    /// The words of each row.
+    rows: Vec<String>,
+    cols: usize,
     /// What stands at the top.
     top: Option<Anchor>,
     /// The newest entry that was seen, and how much of the open answer.
@@ -202,6 +216,20 @@ impl Transcript {
         scene.tail = scene.builder.tail(sending, self.open.take(), after_card);
 
         let rows = usize::from(area.height);
+        if let Some(seek) = self.seek.take() {
+            let from = match anchor.as_mut() {
+                Some(held) => scene.find(held),
+                None => scroll::bottom(&mut scene, rows),
+            };
+            if let Some(found) = seek::find(&mut scene, from, &seek) {
+                let above = match seek {
+                    Seek::Words(..) => rows / 3,
+                    Seek::Next(..) => 0,
+                };
+                let top = scroll::up(&mut scene, found, above);
+                *anchor = scene.anchor(top);
+            }
+        }
         let top = find_top(
             &mut scene,
             rows,
@@ -209,7 +237,13 @@ impl Transcript {
             std::mem::take(wish),
             std::mem::take(settle),
         );
-        let (folds, end) = scene.draw(top, area, buf, self.selected.as_ref());
+        let (folds, words, end) = scene.draw(top, area, buf, self.selected.as_ref());
+        mark(buf, area, &self.marked, cx.theme.selected);
+        if let Some(selection) = &self.selection {
+            show_selection(buf, area, selection, cx.theme.selected);
+        }
+        last.rows = words;
+        last.cols = scene.builder.cols;
         last.note_seen(state, &scene, anchor.is_none(), end);
         last.top = scene.anchor(top);
         let above = scroll::up(&mut scene, top, 2 * rows);
@@ -229,8 +263,20 @@ impl Transcript {
         }
     }
 
+    /// Goes somewhere with the next drawing.
+    pub(crate) fn seek(&mut self, seek: Seek) {
+        self.selection = None;
+        self.seek = Some(seek);
+    }
+
+    /// Marks words wherever they stand; none for an empty text.
+    pub(crate) fn mark(&mut self, words: &str) {
+        self.marked = words.to_lowercase();
+    }
+
     /// Scrolls by rows; down is positive.
     pub fn scroll(&mut self, rows: i32) {
+        self.selection = None;
         if rows < 0 && self.anchor.is_none() {
             self.anchor.clone_from(&self.last.top);
         }

@@ -1,6 +1,8 @@
 //! Everything but answers as rows: what people say and run, notices, failures, and marks across the conversation.
 
-use porthole_protocol::{Author, AuthorKind, Entry, EntryBody, RunOutput, SendMode, ToolDetail};
+use porthole_protocol::{
+    Attachment, Author, AuthorKind, Entry, EntryBody, RunOutput, SendMode, ToolDetail,
+};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
@@ -8,6 +10,7 @@ use super::answer::LIVE_ROWS;
 use super::build::Builder;
 use super::card::Card;
 use super::clock;
+use super::detail::size;
 use super::laid::{Fold, Laid, Row, Segment, Target};
 use crate::text;
 
@@ -15,7 +18,13 @@ use crate::text;
 const MESSAGE_ROWS: usize = 24;
 
 impl Builder<'_> {
-    pub(crate) fn message(&self, entry: &Entry, words: &str, mode: SendMode) -> Vec<Row> {
+    pub(crate) fn message(
+        &self,
+        entry: &Entry,
+        words: &str,
+        mode: SendMode,
+        files: &[Attachment],
+    ) -> Vec<Row> {
         let theme = self.cx.theme;
         let time = clock::time_of_day(entry.at_ms, self.cx.utc_offset_minutes);
         let steered = if mode == SendMode::Steer {
@@ -29,7 +38,10 @@ impl Builder<'_> {
             Row::of(Line::styled(text::cut(&head, self.cols), theme.dim)),
         ];
         let target = Target::Entry(entry.id);
-        let mut lines = text::wrap(words.trim_end(), self.cols);
+        let mut lines = match words.trim_end() {
+            "" if !files.is_empty() => Vec::new(),
+            words => text::wrap(words, self.cols),
+        };
         let hidden = lines.len().saturating_sub(MESSAGE_ROWS);
         let folded = hidden > 4 && !self.is_open(&target);
         if folded {
@@ -53,7 +65,23 @@ impl Builder<'_> {
             });
             rows.push(row);
         }
+        rows.extend(self.attached(files, theme.text));
         rows
+    }
+
+    /// Returns a line for each file that came with a message.
+    pub(crate) fn attached(&self, files: &[Attachment], style: Style) -> Vec<Row> {
+        let line = |file: &Attachment| {
+            let name = text::clean(&file.name).into_owned();
+            let kind = text::clean(&file.media_type).into_owned();
+            let words = format!("+ {name} ({kind}, {})", size(file.bytes));
+            said(
+                text::cut_middle(&words, self.cols),
+                self.cx.theme.human_bar,
+                style,
+            )
+        };
+        files.iter().map(line).collect()
     }
 
     /// Returns how the visitor knows an author.
@@ -145,6 +173,15 @@ impl Builder<'_> {
             rows.extend(text::wrap_line(&hint, self.cols).into_iter().map(Row::of));
         }
         rows
+    }
+
+    /// Returns the line under a failure that can be tried again.
+    pub(crate) fn again(&self) -> Row {
+        let theme = self.cx.theme;
+        Row::of(Line::from(vec![
+            Span::styled("/retry", theme.key),
+            Span::styled(" tries it again", theme.dim),
+        ]))
     }
 
     pub(crate) fn compaction(&mut self, entry: &Entry, summary: &str, old: Option<Laid>) -> Laid {

@@ -16,6 +16,8 @@ use crate::text;
 /// Columns before the gutter, of the gutter, and after the words.
 const MARGIN: u16 = 1;
 const GUTTER: u16 = 2;
+/// Columns before the words.
+pub(crate) const BEFORE: u16 = MARGIN + GUTTER;
 /// Widest a text gets, with its margin and gutter.
 const WIDEST: u16 = 100;
 
@@ -173,18 +175,37 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws from a row on. Returns what can be opened in each row, and the first row that was not drawn.
+    /// Returns the item that shows an entry: a result is shown with its call.
+    pub(crate) fn item_of(&self, id: EntryId) -> Option<usize> {
+        let state = self.builder.state;
+        let entry = state.entries.get(state.position(id)?)?;
+        let shown = match &entry.body {
+            EntryBody::ToolResult { call, .. } => self.builder.index.call(call).unwrap_or(id),
+            _ => id,
+        };
+        state.position(shown)
+    }
+
+    /// Returns the first row of an item that holds the words, which are in small letters.
+    pub(crate) fn row_with(&mut self, item: usize, words: &str) -> Option<usize> {
+        let laid = self.laid(item)?;
+        laid.rows(0)
+            .position(|row| row.words().to_lowercase().contains(words))
+    }
+
+    /// Draws from a row on. Returns what can be opened in each row, the words of each, and the first row that was not drawn.
     pub(crate) fn draw(
         &mut self,
         top: RowAt,
         area: Rect,
         buf: &mut Buffer,
         selected: Option<&Target>,
-    ) -> (Vec<Option<Fold>>, RowAt) {
+    ) -> (Vec<Option<Fold>>, Vec<String>, RowAt) {
         let theme = self.builder.cx.theme;
         let cols = self.builder.cols;
         let height = usize::from(area.height);
         let mut folds: Vec<Option<Fold>> = Vec::with_capacity(height);
+        let mut words: Vec<String> = Vec::with_capacity(height);
         let mut at = top;
         while folds.len() < height && at.item < self.count() {
             let room = height - folds.len();
@@ -211,6 +232,7 @@ impl Scene<'_> {
                         );
                     }
                     folds.push(row.fold.cloned());
+                    words.push(row.words());
                     taken += 1;
                 }
                 at.row += taken;
@@ -223,7 +245,7 @@ impl Scene<'_> {
             }
         }
         folds.resize(height, None);
-        (folds, at)
+        (folds, words, at)
     }
 
     /// Forgets what has not been looked at for a while.

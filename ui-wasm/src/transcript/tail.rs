@@ -162,7 +162,9 @@ impl Builder<'_> {
             }
             (None, false) => format!("{who} · kept; goes with the next message"),
         };
-        self.waiting(&head, &submission.text)
+        let mut rows = self.waiting(&head, &submission.text);
+        rows.extend(self.attached(&submission.attachments, self.cx.theme.dim));
+        rows
     }
 
     fn sending(&self, sending: &Sending) -> Vec<Row> {

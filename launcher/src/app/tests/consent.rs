@@ -55,6 +55,7 @@ fn one_dialog_at_a_time_and_none_after_three_refusals() {
 fn a_dialog_dies_with_whoever_asked() {
     for end in ["moved", "link", "crash"] {
         let mut world = World::new();
+        world.link(LinkHappening::Up);
         world.key(KeyCode::Enter).action(1, url());
         let instance = world.app.ui.instance();
         let place = Place {
@@ -160,9 +161,9 @@ fn an_edited_text_whose_asker_is_gone_is_pasted_into_the_next_ui() {
     assert!(world.did(&paste), "kept until there is one");
     let mut world = World::new();
     let done = editing(&mut world);
-    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
-    world.give(Input::Alarm(Alarm::Snapshot));
+    world.crash();
     back(&mut world);
+    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
     world.give(done);
     assert!(world.did(&paste), "one runs already");
 }
@@ -182,6 +183,15 @@ fn an_edited_text_is_never_handed_to_another_conversation() {
     at(&mut world, "two");
     at(&mut world, "one");
     assert!(!world.did(&paste), "once");
+}
+
+#[test]
+fn a_question_asked_while_the_server_is_away_outlives_one_more_attempt() {
+    let mut world = World::new();
+    world.link(LinkHappening::Down(DoorError::Unreachable));
+    world.key(KeyCode::Enter).action(1, url());
+    world.link(LinkHappening::Down(DoorError::Unreachable));
+    assert!(world.screen().contains("porthole asks"));
 }
 
 #[test]
@@ -221,17 +231,19 @@ fn what_was_asked_before_the_computer_slept_is_over_and_so_is_a_gesture() {
 
 #[test]
 fn a_gesture_dies_with_the_screen_the_ui_and_the_terminal_it_was_made_in() {
-    for end in ["moved", "replaced", "crashed", "suspended", "stale"] {
+    for end in ["moved", "replaced", "crashed", "cut", "suspended", "stale"] {
         let mut world = World::new();
+        world.link(LinkHappening::Up);
         world.key(KeyCode::Char('c'));
         match end {
             "moved" => at(&mut world, "other"),
-            "replaced" => {
-                world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
-                world.give(Input::Alarm(Alarm::Snapshot));
-            }
+            "replaced" => world.replace(),
             "crashed" => {
                 world.crash().key(KeyCode::Char('r'));
+                world.give(Input::Door(DoorInput::Prepared(HASH.into())));
+            }
+            "cut" => {
+                world.link(LinkHappening::Down(DoorError::Unreachable));
             }
             "suspended" => back(&mut world),
             _ => {
@@ -295,6 +307,7 @@ proptest! {
         for step in steps {
             let before = (world.app.ui.instance(), world.app.place.clone());
             let quiet = world.now - quiet_since;
+            world.effects.clear();
             match step {
                 Step::Key(key) => { world.key(KeyCode::Char(key)); quiet_since = world.now; }
                 Step::Yes => {
@@ -304,6 +317,7 @@ proptest! {
                         prop_assert_eq!(&before, &(world.app.ui.instance(), world.app.place.clone()));
                     }
                     quiet_since = world.now - Duration::from_millis(80);
+                    world.effects.clear();
                     continue;
                 }
                 Step::Paste => { world.give(Input::Terminal(TerminalEvent::Paste("\u{19}y\n".into()))); }

@@ -47,37 +47,6 @@ fn a_ui_that_ends_leaves_a_page_and_comes_back_with_its_state() {
 }
 
 #[test]
-fn a_new_bundle_takes_over_with_the_state_of_the_old_one() {
-    let mut world = World::new();
-    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
-    assert!(world.did(&Effect::ToUi(Event::SaveSnapshot)));
-    let instance = world.app.ui.instance();
-    world.give(Input::Posted(instance, Request::Snapshot(b"s".to_vec())));
-    assert_eq!(
-        world.started().expect("starts").snapshot.as_deref(),
-        Some(&b"s"[..])
-    );
-    assert!(
-        world.last_row().contains("UI aaaa21c04d7e"),
-        "{}",
-        world.last_row()
-    );
-    world.give(Input::Posted(instance, Request::Frame(b"late".to_vec())));
-    assert!(
-        !world.screen().contains("late"),
-        "the old UI is heard no more"
-    );
-}
-
-#[test]
-fn a_ui_that_saves_nothing_is_replaced_all_the_same() {
-    let mut world = World::new();
-    world.give(Input::Door(DoorInput::Prepared(OTHER.into())));
-    world.wait(5_000).give(Input::Alarm(Alarm::Snapshot));
-    assert!(world.started().is_some());
-}
-
-#[test]
 fn a_ui_that_comes_after_the_links_first_words_hears_them() {
     let mut world = World::sized(80, 24, None);
     world

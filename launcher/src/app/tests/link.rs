@@ -125,3 +125,74 @@ fn after_access_ended_the_dead_cookie_is_not_tried_and_a_pasted_link_stays() {
         assert!(world.screen().contains("> ••••••••"), "{}", world.screen());
     }
 }
+
+#[test]
+fn while_an_attempt_is_waited_for_the_seconds_are_counted_down_and_its_end_is_told() {
+    let mut world = World::new();
+    world.link(LinkHappening::Up);
+    for _ in 0..5 {
+        world.link(LinkHappening::Down(DoorError::Refused));
+        world.give(Input::Alarm(Alarm::Reconnect));
+    }
+    world.link(LinkHappening::Down(DoorError::Refused));
+    let seconds = |world: &mut World| {
+        let row = world.last_row();
+        let (_, after) = row.split_once("again in ").expect("a countdown");
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u32>().expect("a number")
+    };
+    let first = seconds(&mut world);
+    assert!((3..=5).contains(&first), "{first}");
+    world.wait(1000).give(Input::Alarm(Alarm::Countdown));
+    assert_eq!(seconds(&mut world), first - 1);
+    world.wait(4000).give(Input::Alarm(Alarm::Reconnect));
+    assert!(world.did(&Effect::Alarm(Alarm::Countdown, None)));
+    world.link(LinkHappening::Up);
+    assert!(world.last_row().contains("connected again"));
+}
+
+#[test]
+fn after_a_sleep_a_link_is_probed_and_a_wait_is_cut_short() {
+    let mut world = World::new();
+    world.link(LinkHappening::Up);
+    world.give(Input::Slept);
+    assert!(world.did(&Effect::Probe));
+    world.link(LinkHappening::Down(DoorError::Unreachable));
+    let next = world.app.epoch() + 1;
+    world.give(Input::Slept);
+    assert!(world.did(&Effect::Connect(next)));
+    world.link(LinkHappening::Up);
+    world.link(LinkHappening::Down(DoorError::SignedOut));
+    world.give(Input::Slept);
+    assert!(
+        !world
+            .effects
+            .iter()
+            .any(|e| matches!(e, Effect::Connect(_) | Effect::Probe))
+    );
+}
+
+#[test]
+fn permanent_failures_end_the_loop_and_passing_ones_do_not() {
+    for (why, again) in [
+        (DoorError::SignedOut, false),
+        (DoorError::Missing, false),
+        (DoorError::UpgradeRequired, false),
+        (DoorError::ForeignKey, false),
+        (DoorError::Redirect, false),
+        (DoorError::Busy(std::time::Duration::from_secs(7)), true),
+        (DoorError::Server(503), true),
+        (DoorError::Refused, true),
+        (DoorError::UnknownHost, true),
+        (DoorError::Ssh("it ended".into()), true),
+    ] {
+        let mut world = World::new();
+        world.link(LinkHappening::Up);
+        world.link(LinkHappening::Down(why.clone()));
+        let waits = world
+            .effects
+            .iter()
+            .any(|e| matches!(e, Effect::Alarm(Alarm::Reconnect, Some(_))));
+        assert_eq!(waits, again, "{why:?}");
+    }
+}

@@ -63,8 +63,14 @@ fn an_upload_goes_through_the_picker_a_question_and_a_yes() {
     let listed = TransferInput::Listed("/home/ada".into(), Ok(entries));
     world.give(Input::Transfer(listed));
     let screen = world.screen();
-    assert!(screen.contains("src/") && screen.contains("report.pdf"), "{screen}");
-    assert!(!screen.contains(".secret") && !screen.contains('\u{202e}'), "{screen}");
+    assert!(
+        screen.contains("src/") && screen.contains("report.pdf"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains(".secret") && !screen.contains('\u{202e}'),
+        "{screen}"
+    );
     for letter in "rpdf".chars() {
         world.key(KeyCode::Char(letter));
     }
@@ -83,14 +89,22 @@ fn an_upload_goes_through_the_picker_a_question_and_a_yes() {
         otherwise: None,
     }));
     let screen = world.screen();
-    for said in ["report.pdf", "4 bytes", "127.0.0.1:7420", "session s1", "[ No ]"] {
+    for said in [
+        "report.pdf",
+        "4 bytes",
+        "127.0.0.1:7420",
+        "session s1",
+        "[ No ]",
+    ] {
         assert!(screen.contains(said), "{said}: {screen}");
     }
     world.yes();
     let files = vec![report];
     let place = place();
     assert!(world.did(&Effect::Transfer(asked, Transfer::Send { place, files })));
-    world.give(Input::Transfer(TransferInput::Progress("uploading report.pdf 40 %".into())));
+    world.give(Input::Transfer(TransferInput::Progress(
+        "uploading report.pdf 40 %".into(),
+    )));
     assert!(world.last_row().contains("uploading report.pdf 40 %"));
     world.key(KeyCode::Enter);
     world.action(3, Action::Upload(UploadFrom::Picker));
@@ -125,7 +139,11 @@ fn a_large_paste_is_offered_as_a_file_and_no_pastes_it() {
     let large = "x\n".repeat(201);
     paste(&mut world, &large);
     assert!(!pasted(&world, &large));
-    assert!(world.screen().contains("402 characters in 201 lines"), "{}", world.screen());
+    assert!(
+        world.screen().contains("402 characters in 201 lines"),
+        "{}",
+        world.screen()
+    );
     world.wait(2_000).key(KeyCode::Escape);
     assert!(pasted(&world, &large));
     paste(&mut world, &large);
@@ -195,7 +213,10 @@ fn a_download_names_where_it_lands_and_waits_for_a_yes() {
         taken: true,
     }));
     let screen = world.screen();
-    assert!(screen.contains("report (2).pdf") && screen.contains("is kept"), "{screen}");
+    assert!(
+        screen.contains("report (2).pdf") && screen.contains("is kept"),
+        "{screen}"
+    );
     world.yes();
     assert!(world.did(&Effect::Transfer(asked, save)));
     let done = Outcome::Done("saved as x".into());

@@ -106,6 +106,17 @@ impl World {
         self.give(Input::UiEnded(instance, "it trapped".into()))
     }
 
+    /// Another bundle takes the place of the running one.
+    pub(super) fn replace(&mut self) {
+        self.give(Input::Door(DoorInput::Prepared(OTHER.into())));
+        for _ in ["to show that it can", "with the state"] {
+            let next = self.app.ui.next.as_ref().map(|next| next.instance);
+            let next = next.expect("it waits behind");
+            self.give(Input::Posted(next, Request::Frame(b"new".to_vec())));
+            self.give(Input::Alarm(Alarm::Snapshot));
+        }
+    }
+
     pub(super) fn did(&self, wanted: &Effect) -> bool {
         self.effects.contains(wanted)
     }

@@ -13,7 +13,8 @@ thread_local! {
     static LISTED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Rules of three tools: `look` reads, `change` edits, `shell` runs its `command`. Anything else cannot be planned.
+/// Rules of four tools: `look` reads, `change` edits, `shell` runs its `command`, `delegate` hands a task on. Anything
+/// else cannot be planned.
 pub(crate) fn rules() -> Rules {
     Rules {
         definitions: || {
@@ -32,11 +33,15 @@ pub(crate) fn rules() -> Rules {
     }
 }
 
-fn plan(tool: &str, arguments: &Value, _cwd: &Path) -> Result<Planned, PlanError> {
+fn plan(tool: &str, arguments: &Value, _place: &Place) -> Result<Planned, PlanError> {
     let subject = subject(tool, arguments);
     let effect = match tool {
         "look" => ToolEffect::Reads,
         "change" => ToolEffect::Edits { inside: true },
+        "delegate" => ToolEffect::Delegates {
+            task: subject.clone(),
+            title: None,
+        },
         "shell" => ToolEffect::Executes {
             command: subject.clone(),
         },
@@ -63,6 +68,12 @@ pub(crate) fn loaded() -> Loaded {
             title: None,
             paused: false,
             usage: Usage::default(),
+            parent: None,
+            call: None,
+            fork: None,
+            archived: false,
+            dir: None,
+            depth: 0,
         },
         counters: Counters::default(),
         active: Vec::new(),
@@ -133,7 +144,12 @@ impl World {
 
     pub(crate) fn from(loaded: Loaded) -> Self {
         Self {
-            conversation: Conversation::from_loaded(loaded, None, "/work".into(), rules()),
+            conversation: Conversation::from_loaded(
+                loaded,
+                None,
+                Place::of(Path::new("/work")),
+                rules(),
+            ),
             effects: Vec::new(),
             now_ms: 1_000,
             requests: 0,
@@ -178,6 +194,7 @@ impl World {
             request,
             mode,
             text,
+            attachments: Vec::new(),
         };
         self.call(submit).expect("taken");
     }

@@ -24,4 +24,19 @@ impl Api {
             _ => None,
         }
     }
+
+    /// Returns whether a model of this name is known to take images. Of compatible servers only names tell.
+    pub(crate) fn sees(self, model: &str) -> bool {
+        let name = model.to_ascii_lowercase();
+        match self {
+            Self::Messages | Self::Responses => true,
+            Self::Chat => SEEING.iter().any(|part| name.contains(part)),
+        }
+    }
 }
+
+/// Parts of names of models that take images.
+const SEEING: [&str; 12] = [
+    "gpt-4o", "gpt-4.1", "gpt-5", "gemini", "claude", "llava", "vision", "pixtral", "-vl", "vl:",
+    "gemma3", "llama4",
+];

@@ -87,6 +87,7 @@ impl Known {
             context: Some(context),
             max_output: None,
             thinking: usual_levels(self.api, id),
+            images: None,
         });
         Ok(Provider {
             name: self.name.to_owned(),

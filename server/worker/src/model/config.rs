@@ -48,6 +48,8 @@ pub(crate) struct ModelEntry {
     pub(crate) context: Option<u64>,
     pub(crate) max_output: Option<u64>,
     pub(crate) thinking: Vec<Thinking>,
+    /// Whether it takes images; `None`: its kind and its name tell.
+    pub(crate) images: Option<bool>,
 }
 
 /// A fault in the file.
@@ -100,6 +102,7 @@ struct Entry {
     context: Option<u64>,
     max_output: Option<u64>,
     thinking: Option<Levels>,
+    images: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -235,6 +238,7 @@ fn models(text: &str, api: Api, entries: Spanned<Vec<Entry>>) -> Result<Vec<Mode
             name: entry.name,
             context: entry.context,
             max_output: entry.max_output,
+            images: entry.images,
         });
     }
     if models.is_empty() {

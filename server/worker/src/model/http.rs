@@ -63,6 +63,7 @@ pub(crate) struct Endpoint {
     /// The key, or why there is none.
     pub(crate) key: Result<Option<Key>, String>,
     pub(crate) max_output: Option<u64>,
+    pub(crate) images: bool,
     pub(crate) timeouts: Timeouts,
 }
 

@@ -222,6 +222,7 @@ impl<F: Fn(&str) -> Option<String>> Builder<'_, F> {
             url: provider.url.clone(),
             key: key.clone(),
             max_output: entry.max_output,
+            images: entry.images.unwrap_or_else(|| provider.api.sees(&entry.id)),
             timeouts: Timeouts::default(),
         };
         Model {
@@ -290,6 +291,14 @@ impl Model {
     /// Returns what can be shown of it.
     pub fn info(&self) -> &ModelInfo {
         &self.info
+    }
+
+    /// Returns whether it takes images.
+    pub fn takes_images(&self) -> bool {
+        match &self.route {
+            Route::Practice => false,
+            Route::Http(endpoint, _) => endpoint.images,
+        }
     }
 
     /// Makes one request. Pieces are sent as they come; dropping the future ends the request at once.

@@ -104,6 +104,7 @@ fn models(list: &Value, (list_field, name_field): (&str, &str)) -> Vec<ModelEntr
             context: entry.pointer("/meta/n_ctx").and_then(Value::as_u64),
             max_output: None,
             thinking: Vec::new(),
+            images: None,
         })
     };
     let entries = entries.into_iter().flatten();

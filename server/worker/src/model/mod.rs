@@ -36,5 +36,6 @@ pub use debug::debug_stream;
 pub use inventory::{Inventory, InventoryError, Model};
 pub use retry::retry_delay;
 pub use types::{
-    AnswerBlock, ModelError, ModelErrorKind, Piece, Prompt, PromptItem, Response, ToolDefinition,
+    AnswerBlock, FileContent, ModelError, ModelErrorKind, Piece, Prompt, PromptFile, PromptItem,
+    Response, ToolDefinition,
 };

@@ -57,7 +57,7 @@ fn blocks(prompt: &Prompt) -> Vec<AnswerBlock> {
         .rposition(|item| matches!(item, PromptItem::Assistant { .. }));
     let newest = &prompt.items[last.map_or(0, |at| at + 1)..];
     let said = newest.iter().rev().find_map(|item| match item {
-        PromptItem::User { text } => Some(text.as_str()),
+        PromptItem::User { text, .. } => Some(text.as_str()),
         _ => None,
     });
     if prompt.tools.is_empty() {
@@ -163,7 +163,9 @@ fn thought(about: &str) -> String {
 /// Returns what people asked for, oldest first: all that a summary by rules can be.
 fn summary(items: &[PromptItem]) -> String {
     let asked = items.iter().filter_map(|item| match item {
-        PromptItem::User { text } => Some(format!("- {}", results::first_line(text))),
+        PromptItem::User { speaker, text, .. } if !speaker.is_empty() => {
+            Some(format!("- {}", results::first_line(text)))
+        }
         _ => None,
     });
     let asked: Vec<String> = asked.take(200).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_protocol::{CallId, ModelRef, Thinking, Usage};
+use porthole_protocol::{Attachment, CallId, ModelRef, Thinking, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,8 +25,14 @@ pub struct Prompt {
 pub enum PromptItem {
     /// From a person.
     User {
+        /// The line that says who speaks; empty where it is Porthole itself.
+        #[serde(default)]
+        speaker: String,
         /// The text.
         text: String,
+        /// Files that came with it.
+        #[serde(default)]
+        files: Vec<PromptFile>,
     },
     /// From a model.
     Assistant {
@@ -48,6 +54,36 @@ pub enum PromptItem {
         /// Whether it failed.
         failed: bool,
     },
+}
+
+/// A file that came with a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromptFile {
+    /// What is known of it.
+    pub attachment: Attachment,
+    /// How the model gets it.
+    pub content: FileContent,
+}
+
+/// How a model gets a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileContent {
+    /// By its path: tools can read it there. Empty: not looked for yet.
+    Path(String),
+    /// As text.
+    Text(String),
+    /// As an image, its bytes in base64.
+    Image(String),
+}
+
+impl From<Attachment> for PromptFile {
+    fn from(attachment: Attachment) -> Self {
+        Self {
+            attachment,
+            content: FileContent::Path(String::new()),
+        }
+    }
 }
 
 /// A tool as a model sees it.

@@ -1,17 +1,16 @@
 //! Answering calls: who may, what was asked, once per request id.
 
-use std::io::{Read, Seek, SeekFrom};
+use porthole_protocol::{
+    Attachment, AttachmentId, Call, CallError, ConversationId, ErrorCode, ModelInfo, ModelRef,
+    RequestId, Who, replies,
+};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use porthole_protocol::{Call, CallError, ErrorCode, ModelInfo, ModelRef, RequestId, Who, replies};
-
-use super::{Session, events::Event};
+use super::{Session, events::Event, output};
 use crate::{
-    access,
-    calls::{self, Ask, OutputRange},
+    access, attachment,
+    calls::{self, Ask},
     conversation::{Asked, Input, Request, Ticket},
-    fit,
-    store::StoreError,
+    fit, place,
 };
 
 impl Session {
@@ -20,51 +19,70 @@ impl Session {
         let method = call.method();
         let ask = access::permit(who, method, &self.open.session)
             .and_then(|()| calls::ask(call, &self.open.session));
-        let ask = match ask {
+        let (id, ask) = match ask {
             Ok(ask) => ask,
             Err(error) => return self.reply(ticket, Err(error)).await,
         };
         let key = |request: RequestId| format!("{}\n{}\n{request}", who.id, method.name());
-        match ask {
+        let result = match ask {
             Ask::Change(change, request) => {
-                self.change(ticket, who, request.map(key), change).await;
+                self.change(id, ticket, who, request.map(key), change).await;
+                return;
             }
             Ask::Configure {
                 model,
                 thinking,
                 policy,
-            } => match self.find(model).await {
-                Ok(model) => {
-                    let change = Request::Configure {
-                        model: model.map(Box::new),
-                        thinking,
-                        policy,
-                    };
-                    self.change(ticket, who, None, change).await;
-                }
-                Err(error) => self.reply(ticket, Err(error)).await,
-            },
+            } => self.find(model).await.map(|model| {
+                let change = Request::Configure {
+                    model: model.map(Box::new),
+                    thinking,
+                    policy,
+                };
+                (None, change)
+            }),
+            Ask::Submit {
+                request,
+                mode,
+                text,
+                attachments,
+            } => self.find_files(&attachments).map(|attachments| {
+                let key = Some(key(request.clone()));
+                let change = Request::Submit {
+                    request,
+                    mode,
+                    text,
+                    attachments,
+                };
+                (key, change)
+            }),
+            Ask::Move { request, dir } => self
+                .find_dir(id, dir)
+                .map(|change| (Some(key(request)), change)),
             Ask::History { before, limit } => {
-                let page = self.store.page(before, limit).await;
-                let reply = page.map_err(|error| error.to_call_error()).map(|page| {
-                    json(&replies::History {
-                        entries: page.entries.into_iter().map(fit::entry).collect(),
-                        has_older: page.has_older,
-                    })
-                });
-                self.reply(ticket, reply).await;
+                let reply = self.history(id, before, limit).await;
+                return self.reply(ticket, reply).await;
             }
             Ask::Output(range) => {
-                let reply = self.output(&range).map(|output| json(&output));
-                self.reply(ticket, reply).await;
+                let running = self.runs.contains_key(range.run.as_str());
+                let runs = self.open.folder.join("runs");
+                let reply = output::read(&runs, &range, running).map(|output| json(&output));
+                return self.reply(ticket, reply).await;
             }
-            Ask::Files { query, limit } => self.start_files(ticket, query, limit),
+            Ask::Files { query, limit } => {
+                return self.start_files(id, ticket, query, limit);
+            }
+        };
+        match result {
+            Ok((key, change)) => self.change(id, ticket, who, key, change).await,
+            Err(error) => self.reply(ticket, Err(error)).await,
         }
     }
 
     /// Looks for names beside the driver: a large tree takes its time.
-    fn start_files(&self, ticket: Ticket, query: String, limit: usize) {
-        let work = self.hands.files(query, limit);
+    fn start_files(&self, id: ConversationId, ticket: Ticket, query: String, limit: usize) {
+        let dir = self.dir(id);
+        let work = self.hands.files(dir, query, limit);
         let events = self.events.clone();
         tokio::spawn(async move {
             let reply = work.await.map(|files| json(&files));
@@ -73,30 +91,111 @@ impl Session {
         });
     }
 
-    async fn change(&mut self, ticket: Ticket, who: &Who, key: Option<String>, change: Request) {
-        self.recover().await;
-        match self.earlier(key.clone()).await {
-            Ok(Some(reply)) => return self.reply(ticket, Ok(reply)).await,
+    async fn change(
+        &mut self,
+        id: ConversationId,
+        ticket: Ticket,
+        who: &Who,
+        key: Option<String>,
+        change: Request,
+    ) {
+        let ready = self.ready(id, key.clone(), &change).await;
+        match ready {
             Ok(None) => {}
-            Err(error) => return self.reply(ticket, Err(error.to_call_error())).await,
+            Ok(Some(reply)) => return self.reply(ticket, Ok(reply)).await,
+            Err(error) => return self.reply(ticket, Err(error)).await,
         }
         let asked = Asked {
             ticket,
             author: access::author(who),
             key,
         };
-        self.handle(Input::Call(asked, change)).await;
+        self.handle(id, Input::Call(asked, change)).await;
     }
 
-    /// Returns the reply that the same request got before; fails where nothing can be kept now.
-    async fn earlier(&self, key: Option<String>) -> Result<Option<String>, StoreError> {
-        if let Err(error) = &self.live {
-            return Err(error.clone());
+    /// Makes ready for a change; returns the reply that the same request got before.
+    async fn ready(
+        &mut self,
+        id: ConversationId,
+        key: Option<String>,
+        change: &Request,
+    ) -> Result<Option<String>, CallError> {
+        self.seat(id).await?;
+        if let Some(key) = key {
+            let earlier = self.store.reply(key).await;
+            let earlier = earlier.map_err(|error| error.to_call_error())?;
+            if earlier.is_some() {
+                return Ok(earlier);
+            }
         }
-        match key {
-            Some(key) => self.store.reply(key).await,
-            None => Ok(None),
+        if let Request::Open {
+            from: Some(entry), ..
+        } = change
+        {
+            let there = self.store.has(self.lineage(id), entry.0).await;
+            if !there.map_err(|error| error.to_call_error())? {
+                return Err(calls::missing("entry"));
+            }
         }
+        Ok(None)
+    }
+
+    async fn history(
+        &mut self,
+        id: ConversationId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<String, CallError> {
+        if !self.rows.contains_key(&id) {
+            return Err(calls::missing("conversation"));
+        }
+        let page = self.store.page(self.lineage(id), before, limit).await;
+        let page = page.map_err(|error| error.to_call_error())?;
+        Ok(json(&replies::History {
+            entries: page.entries.into_iter().map(fit::entry).collect(),
+            has_older: page.has_older,
+        }))
+    }
+
+    fn find_files(&self, ids: &[AttachmentId]) -> Result<Vec<Attachment>, CallError> {
+        let blobs = self.open.folder.join("blobs");
+        let find = |id| {
+            attachment::find(&blobs, id).ok_or_else(|| {
+                CallError::new(ErrorCode::NotFound, "an attached file is not there")
+                    .hint("attach it again")
+            })
+        };
+        ids.iter().map(find).collect()
+    }
+
+    /// Returns the change to a directory that is there.
+    fn find_dir(&self, id: ConversationId, dir: Option<String>) -> Result<Request, CallError> {
+        let Some(named) = dir else {
+            let parent = self.rows.get(&id).and_then(|row| row.parent);
+            let dir = parent.map_or_else(|| self.open.dir.clone(), |parent| self.dir(parent));
+            let shown = place::shown(&dir, self.home.as_deref());
+            return Ok(Request::Move { dir: None, shown });
+        };
+        let named = match (named.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ if named == "~" => self.home.clone().unwrap_or_default(),
+            _ => self.dir(id).join(&named),
+        };
+        let refused = |why: &str| {
+            let message = format!("`{}` {why}", place::shown(&named, self.home.as_deref()));
+            CallError::new(ErrorCode::Invalid, message).hint("name a directory that is there")
+        };
+        let dir = named.canonicalize().map_err(|_| refused("is not there"))?;
+        if !dir.is_dir() {
+            return Err(refused("is no directory"));
+        }
+        let text = dir
+            .to_str()
+            .ok_or_else(|| refused("has a name that is not UTF-8"))?;
+        Ok(Request::Move {
+            dir: Some(text.to_owned()),
+            shown: place::shown(&dir, self.home.as_deref()),
+        })
     }
 
     async fn find(&mut self, model: Option<ModelRef>) -> Result<Option<ModelInfo>, CallError> {
@@ -114,44 +213,7 @@ impl Session {
         });
         Err(CallError::new(ErrorCode::Invalid, message).hint(hint))
     }
-
-    fn output(&self, range: &OutputRange) -> Result<replies::Output, CallError> {
-        let path = self.open.folder.join("runs").join(range.run.as_str());
-        let missing = || CallError::new(ErrorCode::NotFound, "there is no output of that run");
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => missing(),
-            _ => CallError::new(
-                ErrorCode::Unavailable,
-                format!("the output cannot be read: {error}"),
-            ),
-        };
-        let mut file = std::fs::File::open(path).map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        if !meta.is_file() {
-            return Err(missing());
-        }
-        if range.generation != GENERATION {
-            let message = "that output was replaced by another";
-            return Err(
-                CallError::new(ErrorCode::Conflict, message).hint("read it again from the row")
-            );
-        }
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(range.from)).map_err(failed)?;
-        let part = file.take(u64::from(range.bytes)).read_to_end(&mut bytes);
-        part.map_err(failed)?;
-        Ok(replies::Output {
-            base64: STANDARD.encode(&bytes),
-            from: range.from,
-            total: meta.len(),
-            generation: range.generation,
-            complete: !self.runs.contains_key(range.run.as_str()),
-        })
-    }
 }
-
-/// The generation of a run's output: it is only ever appended to, so there is one.
-const GENERATION: u32 = 0;
 
 fn json(reply: &impl serde::Serialize) -> String {
     serde_json::to_string(reply).expect("replies are plain data")

@@ -3,115 +3,146 @@
 use std::time::Duration;
 
 use porthole_protocol::{
-    CallError, ConversationDelta, ConversationInfo, ConversationState, Entry, ErrorCode, Method,
-    ServerFrame, SessionState, Topic, TopicDelta, TopicState, Who, limits,
+    CallError, ConversationDelta, ConversationId, ConversationInfo, ConversationState, Entry,
+    ErrorCode, Method, ServerFrame, SessionState, Topic, TopicDelta, TopicState, Usage, Who,
+    limits,
 };
 use tokio::time::Instant;
 
-use super::Session;
+use super::{Session, seat::Seat};
 use crate::{
-    access,
-    conversation::Conversation,
-    fit, place, view,
+    access, calls, fit, place, view,
     wire::{ConnectionId, FromWorker, Status},
 };
 
 impl Session {
     /// Shows what changed, to watchers and to the home list.
     pub(super) async fn show(&mut self) {
-        match &self.live {
-            Ok(_) if self.watched => {
-                self.show_changes().await;
-                self.show_status().await;
+        let watched = |seat: &Seat| seat.watched;
+        let ids = self.seats.iter().filter(|(_, seat)| watched(seat));
+        let ids: Vec<_> = ids.map(|(id, _)| *id).collect();
+        if self.failed.is_some() {
+            // First: a watcher that is shown the end of the turn before would take it for a good one.
+            self.show_status().await;
+            for id in ids {
+                self.show_failed(id).await;
             }
-            Ok(_) => self.show_status().await,
-            Err(_) => {
-                // First: a watcher that is shown the end of the turn before would take it for a good one.
-                self.show_status().await;
-                if self.watched {
-                    self.show_failed().await;
-                }
+        } else {
+            for id in ids {
+                self.show_changes(id).await;
             }
+            self.show_status().await;
         }
         self.settle_timers();
     }
 
-    async fn show_changes(&mut self) {
-        let Ok(conversation) = &self.live else {
+    async fn show_changes(&mut self, id: ConversationId) {
+        let children = self.children(id);
+        let Some(info) = self.info(id) else { return };
+        let Some(seat) = self.seats.get_mut(&id) else {
             return;
         };
-        let info = self.info(conversation);
-        let growth = self.shown.growth(conversation);
-        let changes = self.shown.changes(conversation, &info);
+        let Ok(conversation) = &seat.live else { return };
+        let growth = seat.shown.growth(conversation);
+        let mut changes = seat.shown.changes(conversation, &info);
+        if children != seat.children {
+            seat.children.clone_from(&children);
+            changes.push(ConversationDelta::Children { children });
+        }
         for delta in growth.into_iter().chain(changes) {
-            self.delta(delta).await;
+            self.delta(id, delta).await;
         }
     }
 
     /// Nothing goes on any more, as far as is known; what waits is still on disk.
-    async fn show_failed(&mut self) {
-        self.shown = view::Shown::default();
-        self.delta(ConversationDelta::Turn { turn: None }).await;
+    async fn show_failed(&mut self, id: ConversationId) {
+        if let Some(seat) = self.seats.get_mut(&id) {
+            seat.shown = view::Shown::default();
+        }
+        self.delta(id, ConversationDelta::Turn { turn: None }).await;
         let questions = Vec::new();
-        self.delta(ConversationDelta::Questions { questions }).await;
+        self.delta(id, ConversationDelta::Questions { questions })
+            .await;
     }
 
     /// Shows what the open answer grew by.
-    pub(super) async fn show_growth(&mut self) {
-        self.timers.grow = None;
-        let Ok(conversation) = &self.live else { return };
-        if let Some(delta) = self.shown.growth(conversation) {
-            self.grown = Some(Instant::now());
-            self.delta(delta).await;
+    pub(super) async fn show_growth(&mut self, id: ConversationId) {
+        let Some(seat) = self.seats.get_mut(&id) else {
+            return;
+        };
+        seat.grow = None;
+        let Ok(conversation) = &seat.live else { return };
+        if let Some(delta) = seat.shown.growth(conversation) {
+            seat.grown = Some(Instant::now());
+            self.delta(id, delta).await;
         }
     }
 
-    pub(super) async fn show_entry(&mut self, entry: Entry) {
+    pub(super) async fn show_entry(&mut self, id: ConversationId, entry: Entry) {
         let entry = Box::new(fit::entry(entry));
-        self.delta(ConversationDelta::Entry { entry }).await;
+        self.delta(id, ConversationDelta::Entry { entry }).await;
     }
 
-    async fn delta(&mut self, delta: ConversationDelta) {
+    async fn delta(&mut self, id: ConversationId, delta: ConversationDelta) {
+        let Some(seat) = self.seats.get_mut(&id) else {
+            return;
+        };
         let frame = ServerFrame::Delta {
-            topic: self.topic.clone(),
+            topic: seat.topic.clone(),
             epoch: self.open.generation,
-            seq: self.seq + 1,
+            seq: seat.seq + 1,
             delta: TopicDelta::Conversation(delta),
         };
         let head = FromWorker::Delta {
-            topic: self.topic.clone(),
+            topic: seat.topic.clone(),
         };
         match self.writer.frame(&head, &frame).await {
-            Ok(()) => self.seq += 1,
+            Ok(()) => seat.seq += 1,
             Err(error) => tracing::error!(%error, "a change was not shown"),
         }
     }
 
     /// Shows a watcher everything as it is now; deltas go on from there.
     pub(super) async fn watch(&mut self, connection: ConnectionId, who: &Who, topic: Topic) {
-        self.recover().await;
         match self.snapshot(who, &topic).await {
-            Ok(state) => self.send_snapshot(connection, topic, state).await,
+            Ok((seq, state)) => self.send_snapshot(connection, topic, seq, state).await,
             Err(error) => self.refuse_watch(connection, topic, error).await,
         }
     }
 
-    async fn snapshot(&mut self, who: &Who, topic: &Topic) -> Result<ConversationState, CallError> {
+    async fn snapshot(
+        &mut self,
+        who: &Who,
+        topic: &Topic,
+    ) -> Result<(u64, ConversationState), CallError> {
         access::permit(who, Method::History, &self.open.session)?;
-        if *topic != self.topic {
-            return Err(CallError::new(
-                ErrorCode::NotFound,
-                "there is no such conversation",
-            ));
+        let id = match topic {
+            Topic::Conversation {
+                session,
+                conversation,
+            } if *session == self.open.session => *conversation,
+            Topic::Conversation { .. } | Topic::Sessions => {
+                return Err(calls::missing("conversation"));
+            }
+        };
+        self.seat(id).await?;
+        let dir = self.dir(id);
+        if let Some(seat) = self.seats.get_mut(&id) {
+            seat.branch = place::branch(&dir);
         }
         // Those who watch already are shown first what this snapshot would otherwise leave out of their deltas.
-        self.branch = place::branch(&self.open.dir);
         self.show().await;
-        let page = self.store.page(None, limits::PAGE_ENTRIES).await;
-        let page = page.map_err(|error| error.to_call_error())?;
-        let conversation = self.live.as_ref().map_err(|error| error.to_call_error())?;
-        let info = self.info(conversation);
-        self.shown.all(conversation, &info);
+        let page = self
+            .store
+            .page(self.lineage(id), None, limits::PAGE_ENTRIES);
+        let page = page.await.map_err(|error| error.to_call_error())?;
+        let gone = || calls::missing("conversation");
+        let (children, info) = (self.children(id), self.info(id).ok_or_else(gone)?);
+        let seat = self.seats.get_mut(&id).ok_or_else(gone)?;
+        let conversation = seat.live.as_ref().map_err(|error| error.to_call_error())?;
+        seat.shown.all(conversation, &info);
+        seat.children.clone_from(&children);
+        seat.watched = true;
         self.watched = true;
         let mut state = ConversationState {
             info,
@@ -120,22 +151,23 @@ impl Session {
             submissions: view::submissions(conversation),
             turn: view::turn(conversation, true),
             questions: conversation.questions().cloned().collect(),
-            children: Vec::new(),
+            children,
         };
         fit::state(&mut state);
-        Ok(state)
+        Ok((seat.seq, state))
     }
 
     async fn send_snapshot(
         &mut self,
         connection: ConnectionId,
         topic: Topic,
+        seq: u64,
         state: ConversationState,
     ) {
         let frame = ServerFrame::Snapshot {
             topic: topic.clone(),
             epoch: self.open.generation,
-            seq: self.seq,
+            seq,
             state: TopicState::Conversation(Box::new(state)),
         };
         let head = FromWorker::Snapshot {
@@ -158,36 +190,48 @@ impl Session {
         self.writer.send(&failed).await;
     }
 
-    fn info(&self, conversation: &Conversation) -> ConversationInfo {
+    fn info(&self, id: ConversationId) -> Option<ConversationInfo> {
+        let seat = self.seats.get(&id)?;
+        let conversation = seat.live.as_ref().ok()?;
         let row = &conversation.row;
         let model = conversation.model.as_ref();
-        ConversationInfo {
+        Some(ConversationInfo {
             id: row.id,
-            cwd: place::shown(&self.open.dir, self.home.as_deref()),
-            branch: self.branch.clone(),
+            cwd: place::shown(&self.dir(id), self.home.as_deref()),
+            branch: seat.branch.clone(),
             model: row.model.clone(),
             practice: model.is_some_and(|model| model.practice),
             thinking: row.thinking,
             policy: row.policy,
-            context_tokens: conversation.context.tokens(self.overhead),
+            context_tokens: conversation.tokens(),
             context_limit: model.and_then(|model| model.context),
-            usage: row.usage,
-            title: None,
-            parent: None,
-            read_only: None,
-            failed: None,
-        }
+            usage: self.usage(),
+            title: row.parent.and(row.title.clone()),
+            parent: row.parent,
+            read_only: conversation.read_only().map(str::to_owned),
+            failed: conversation.failed,
+        })
+    }
+
+    /// Returns what all conversations used together.
+    fn usage(&self) -> Usage {
+        let more = |sum: Option<u64>, part: Option<u64>| match (sum, part) {
+            (None, None) => None,
+            (sum, part) => Some(sum.unwrap_or(0).saturating_add(part.unwrap_or(0))),
+        };
+        let all = self.rows.values().map(|row| row.usage);
+        all.fold(Usage::default(), |sum, part| Usage {
+            input: more(sum.input, part.input),
+            output: more(sum.output, part.output),
+            cache_read: more(sum.cache_read, part.cache_read),
+            cache_write: more(sum.cache_write, part.cache_write),
+        })
     }
 
     async fn show_status(&mut self) {
-        let status = match &mut self.live {
-            Ok(conversation) => Status {
-                state: view::session_state(conversation),
-                suggested_title: conversation.row.title.clone(),
-                updated_ms: conversation.updated_ms,
-                answered: std::mem::take(&mut conversation.answered),
-            },
-            Err(error) => Status {
+        let status = match &self.failed {
+            None => self.working_status(),
+            Some(error) => Status {
                 state: SessionState::Failed {
                     reason: error.to_string(),
                 },
@@ -205,23 +249,49 @@ impl Session {
         }
     }
 
+    /// Returns what the home list shows: a question anywhere comes first, then work, the root's before that of children.
+    fn working_status(&mut self) -> Status {
+        let mut status = Status {
+            state: SessionState::Idle,
+            suggested_title: self
+                .rows
+                .get(&ConversationId::ROOT)
+                .and_then(|root| root.title.clone()),
+            updated_ms: 0,
+            answered: false,
+        };
+        for (id, seat) in &mut self.seats {
+            let Ok(conversation) = &mut seat.live else {
+                continue;
+            };
+            let answered = std::mem::take(&mut conversation.answered);
+            status.answered |= answered && *id == ConversationId::ROOT;
+            status.updated_ms = status.updated_ms.max(conversation.updated_ms);
+            let state = view::session_state(conversation);
+            let waits = matches!(state, SessionState::Waiting { .. });
+            match status.state {
+                SessionState::Idle => status.state = state,
+                SessionState::Working { .. } if waits => status.state = state,
+                _ => {}
+            }
+        }
+        status
+    }
+
     /// Sets the one timer of rest: it runs while nobody watches and nothing goes on.
     pub(super) fn settle_timers(&mut self) {
-        let resting = !self.watched && self.live.as_ref().map_or(true, Conversation::is_idle);
+        let resting = !self.watched && self.seats.values().all(Seat::is_idle);
         let after = Duration::from_secs(self.open.idle_seconds);
-        match (resting, self.timers.idle) {
+        match (resting, self.idle) {
             (true, None) if !self.rested => {
                 self.rested = true;
-                self.timers.idle = Some(Instant::now() + after);
+                self.idle = Some(Instant::now() + after);
             }
             (true, _) => {}
             (false, _) => {
                 self.rested = false;
-                self.timers.idle = None;
+                self.idle = None;
             }
-        }
-        if !self.watched {
-            self.timers.grow = None;
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
-use porthole_protocol::{CallError, Entry, RunId, ServerFrame, ToolDetail, ToolOutcome};
+use porthole_protocol::{CallError, ConversationId, RunId, ServerFrame, ToolDetail, ToolOutcome};
 use serde_json::value::RawValue;
 use tokio::{
     sync::{mpsc, watch},
@@ -13,9 +13,9 @@ use tokio::{
 use super::{ModelTask, RunTask, Session, events::Event, now_ms};
 use crate::{
     call::told,
-    conversation::{Effect, Ticket, ToolStart},
+    conversation::{Conversation, Effect, Ticket, ToolStart},
     hands::{Line, Work},
-    model::{ModelError, ModelErrorKind, Prompt},
+    model::{ModelError, ModelErrorKind, Prompt, PromptItem},
     place,
     prompt::{self, Surroundings},
     record::Record,
@@ -24,43 +24,79 @@ use crate::{
     wire::FromWorker,
 };
 
+/// Bytes of a conversation that are summed up however small the window is said to be.
+const SUMMED_AT_LEAST: u64 = 4 << 10;
+
 impl Session {
     /// Performs the effects in order.
     ///
     /// # Errors
     /// Where a commit failed: then nothing after it was done, and callers were told.
-    pub(super) async fn perform(&mut self, effects: Vec<Effect>) -> Result<(), StoreError> {
+    pub(super) async fn perform(
+        &mut self,
+        id: ConversationId,
+        effects: Vec<Effect>,
+    ) -> Result<(), StoreError> {
         let mut effects = effects.into_iter();
         while let Some(effect) = effects.next() {
             match effect {
                 Effect::Commit(records) => {
-                    if let Err(error) = self.commit(records).await {
+                    if let Err(error) = self.commit(id, records).await {
                         self.refuse_all(effects, &error).await;
                         return Err(error);
                     }
                 }
                 Effect::Reply(ticket, result) => self.reply(ticket, result).await,
-                Effect::RequestModel { request } => self.start_model(request).await,
-                Effect::CancelModel => self.cancel_model(),
-                Effect::SetRetry { at_ms } => self.timers.retry = Some(instant(at_ms)),
-                Effect::Preview(start) => self.start_preview(start),
-                Effect::StartTool(start) => self.start_tool(start),
-                Effect::StartShell { run, command } => self.start_shell(run, command),
-                Effect::StopTools => self.stop_tools(),
+                Effect::RequestModel { request } => self.start_model(id, request, None).await,
+                Effect::Summarize {
+                    request,
+                    instructions,
+                } => self.start_model(id, request, Some(&instructions)).await,
+                Effect::CancelModel => self.cancel_model(id),
+                Effect::SetRetry { at_ms } => self.set_retry(id, instant(at_ms)),
+                Effect::Preview(start) => self.start_preview(id, start),
+                Effect::StartTool(start) => self.start_tool(id, start),
+                Effect::StartShell { run, command } => self.start_shell(id, run, command),
+                Effect::StopTools => self.stop_tools(id),
+                // The driver itself listens.
+                Effect::BeginChild(child) => drop(self.events.send(Event::Begin(child))),
+                Effect::StopChild(child, by) => drop(self.events.send(Event::Stop(child, by))),
                 Effect::EndLeft => drop(tokio::spawn(self.hands.left())),
             }
         }
         Ok(())
     }
 
-    async fn commit(&mut self, records: Vec<Record>) -> Result<(), StoreError> {
-        let entries: Vec<Entry> = match self.watched {
-            true => records.iter().filter_map(entry).cloned().collect(),
-            false => Vec::new(),
-        };
+    async fn commit(&mut self, id: ConversationId, records: Vec<Record>) -> Result<(), StoreError> {
+        let watched = self.seats.get(&id).is_some_and(|seat| seat.watched);
+        let (mut entries, mut rows, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+        for record in &records {
+            match record {
+                Record::Entry {
+                    conversation,
+                    entry,
+                    ..
+                } if watched && *conversation == id => entries.push((**entry).clone()),
+                Record::Conversation(row) => rows.push(row.clone()),
+                Record::Allowed(what) => allowed.push(what.clone()),
+                _ => {}
+            }
+        }
         self.store.commit(records).await?;
+        for row in rows {
+            self.note_row(row);
+        }
+        for what in allowed {
+            let live = self
+                .seats
+                .values_mut()
+                .filter_map(|seat| seat.live.as_mut().ok());
+            live.for_each(|conversation| {
+                conversation.allowed.insert(what.clone());
+            });
+        }
         for entry in entries {
-            self.show_entry(entry).await;
+            self.show_entry(id, entry).await;
         }
         Ok(())
     }
@@ -95,14 +131,19 @@ impl Session {
         }
     }
 
-    async fn start_model(&mut self, request: u32) {
+    /// Asks the model to go on, or, with instructions, for a summary.
+    async fn start_model(&mut self, id: ConversationId, request: u32, summary: Option<&str>) {
+        let cwd = self.dir(id);
         let surroundings = Surroundings {
-            cwd: self.open.dir.display().to_string(),
+            cwd: cwd.display().to_string(),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             date: place::date(now_ms()),
-            agents_md: self.hands.agents_md().await,
+            agents_md: match summary {
+                None => self.hands.agents_md(&cwd).await,
+                Some(_) => None,
+            },
         };
-        let Ok(conversation) = &mut self.live else {
+        let Some(Ok(conversation)) = self.seats.get_mut(&id).map(|seat| &mut seat.live) else {
             return;
         };
         if self.hands.info(&conversation.row.model).is_none() {
@@ -112,66 +153,83 @@ impl Session {
         let Some(turn) = &conversation.turn else {
             return;
         };
-        let prompt = Prompt {
-            system: prompt::system(&surroundings),
-            items: conversation.context.items(),
-            tools: turn.definitions.clone(),
-            thinking: conversation.row.thinking,
+        let prompt = match summary {
+            Some(instructions) => summary_prompt(conversation, instructions),
+            None => Prompt {
+                system: prompt::system(&surroundings),
+                items: conversation.context.items(),
+                tools: turn.definitions.clone(),
+                thinking: conversation.row.thinking,
+            },
         };
-        self.overhead = overhead(&prompt);
+        if summary.is_none() {
+            self.overhead = overhead(&prompt);
+            conversation.overhead = self.overhead;
+        }
         let (send, pieces) = mpsc::unbounded_channel();
-        let work = self.hands.request(&conversation.row.model, prompt, send);
+        let work = self
+            .hands
+            .request(&conversation.row.model, prompt, &cwd, send);
         let events = self.events.clone();
         let task = tokio::spawn(async move {
             let result = unbroken(work, || Err(broken_model())).await;
             // Nobody listens only where the session is closing.
-            let _ = events.send(Event::Model(request, result));
+            let _ = events.send(Event::Model(id, request, result));
         });
-        self.model = Some(ModelTask {
+        let model = ModelTask {
             request,
             task: task.abort_handle(),
             pieces,
-        });
-    }
-
-    /// Ends the model request that goes on, and the wait for the next.
-    pub(super) fn cancel_model(&mut self) {
-        self.timers.retry = None;
-        if let Some(model) = self.model.take() {
-            model.task.abort();
+        };
+        if let Some(seat) = self.seats.get_mut(&id) {
+            seat.model = Some(model);
         }
     }
 
-    fn start_preview(&mut self, start: ToolStart) {
+    /// Ends the model request that goes on, and the wait for the next.
+    fn cancel_model(&mut self, id: ConversationId) {
+        if let Some(seat) = self.seats.get_mut(&id) {
+            seat.cancel_model();
+        }
+    }
+
+    fn set_retry(&mut self, id: ConversationId, at: Instant) {
+        if let Some(seat) = self.seats.get_mut(&id) {
+            seat.retry = Some(at);
+        }
+    }
+
+    fn start_preview(&mut self, id: ConversationId, start: ToolStart) {
         let call = start.call.clone();
         let Some(name) = run_name(&start) else { return };
-        let (line, stop) = self.line(name);
+        let (line, stop) = self.line(id, name);
         let work = self.hands.preview(start, line);
-        let done = move |detail| Event::Previewed(call, detail);
-        self.spawn(stop, work, || ToolDetail::Text, done);
+        let done = move |detail| Event::Previewed(id, call, detail);
+        self.spawn(id, stop, work, || ToolDetail::Text, done);
     }
 
-    fn start_tool(&mut self, start: ToolStart) {
+    fn start_tool(&mut self, id: ConversationId, start: ToolStart) {
         let call = start.call.clone();
         let Some(name) = run_name(&start) else { return };
-        let (line, stop) = self.line(name);
+        let (line, stop) = self.line(id, name);
         let work = self.hands.run(start, line);
-        let done = move |result| Event::Tool(call, result);
-        self.spawn(stop, work, broken_tool, done);
+        let done = move |result| Event::Tool(id, call, result);
+        self.spawn(id, stop, work, broken_tool, done);
     }
 
-    fn start_shell(&mut self, run: RunId, command: String) {
-        let (line, stop) = self.line(run.clone());
+    fn start_shell(&mut self, id: ConversationId, run: RunId, command: String) {
+        let (line, stop) = self.line(id, run.clone());
         let work = self.hands.shell(command, line);
-        let done = move |result| Event::Shell(run, result);
-        self.spawn(stop, work, broken_tool, done);
+        let done = move |result| Event::Shell(id, run, result);
+        self.spawn(id, stop, work, broken_tool, done);
     }
 
-    fn line(&self, run: RunId) -> (Line, (String, watch::Sender<bool>)) {
+    fn line(&self, id: ConversationId, run: RunId) -> (Line, (String, watch::Sender<bool>)) {
         let (stop, stopped) = watch::channel(false);
         let name = run.as_str().to_owned();
         let line = Line {
             run,
+            place: self.place(id),
             stop: stopped,
             progress: self.progress.clone(),
         };
@@ -180,6 +238,7 @@ impl Session {
 
     fn spawn<T: Send + 'static>(
         &mut self,
+        conversation: ConversationId,
         (name, stop): (String, watch::Sender<bool>),
         work: Work<T>,
         broken: fn() -> T,
@@ -191,13 +250,41 @@ impl Session {
             // Nobody listens only where the session is closing.
             let _ = events.send(done(result));
         });
-        self.runs.insert(name, RunTask { stop, task });
+        let run = RunTask {
+            conversation,
+            stop,
+            task,
+        };
+        self.runs.insert(name, run);
     }
 
-    fn stop_tools(&mut self) {
-        for run in self.runs.values() {
+    fn stop_tools(&mut self, id: ConversationId) {
+        for run in self.runs.values().filter(|run| run.conversation == id) {
             run.stop.send_replace(true);
         }
+    }
+}
+
+/// Returns a request for a summary. It leaves room for the summary itself, also where the conversation has none left.
+fn summary_prompt(conversation: &Conversation, instructions: &str) -> Prompt {
+    let whole = conversation.context.bytes();
+    let limit = conversation.model.as_ref().and_then(|model| model.context);
+    let most = match limit {
+        // Three bytes and a half are a token, about.
+        Some(tokens) => tokens.saturating_mul(35) / 10 * 6 / 10,
+        None => whole.saturating_mul(6) / 10,
+    };
+    let mut items = conversation.context.newest(most.max(SUMMED_AT_LEAST));
+    items.push(PromptItem::User {
+        speaker: String::new(),
+        text: prompt::summary_wish(instructions),
+        files: Vec::new(),
+    });
+    Prompt {
+        system: prompt::summary_system().to_owned(),
+        items,
+        tools: Vec::new(),
+        thinking: porthole_protocol::Thinking::Off,
     }
 }
 
@@ -223,13 +310,6 @@ fn broken_model() -> ModelError {
         retryable: false,
         retry_after: None,
         partial: Box::default(),
-    }
-}
-
-fn entry(record: &Record) -> Option<&Entry> {
-    match record {
-        Record::Entry { entry, .. } => Some(entry),
-        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_protocol::{CallError, CallId, RunId, RunOutput, ToolDetail};
+use porthole_protocol::{Author, CallError, CallId, ConversationId, RunId, RunOutput, ToolDetail};
 use tokio::time::Instant;
 
 use super::Session;
@@ -15,74 +15,95 @@ use crate::{
 /// How long growth of the answer may wait, so that it comes in fewer messages.
 const GROW: Duration = Duration::from_millis(8);
 
-/// Something that ended.
+/// Something that happened beside the driver, and to which conversation.
 pub(super) enum Event {
-    Model(u32, Result<Response, ModelError>),
-    Previewed(CallId, ToolDetail),
-    Tool(CallId, ToolResult),
-    Shell(RunId, ToolResult),
+    Model(ConversationId, u32, Result<Response, ModelError>),
+    Previewed(ConversationId, CallId, ToolDetail),
+    Tool(ConversationId, CallId, ToolResult),
+    Shell(ConversationId, RunId, ToolResult),
+    /// A child that is on disk is to begin.
+    Begin(ConversationId),
+    /// A child is to stop, for someone.
+    Stop(ConversationId, Author),
     /// The reply to a call that only looks.
     Answer(Ticket, Result<String, CallError>),
 }
 
 impl Session {
     pub(super) async fn event(&mut self, event: Event) {
-        let input = match event {
-            Event::Model(request, result) => {
-                self.model_ended(request);
-                match result {
+        let (id, input) = match event {
+            Event::Model(id, request, result) => {
+                self.model_ended(id, request);
+                let input = match result {
                     Ok(response) => Input::ModelDone { request, response },
                     Err(error) => Input::ModelFailed {
                         request,
                         error,
                         jitter: jitter(),
                     },
-                }
+                };
+                (id, input)
             }
             Event::Answer(ticket, reply) => return self.reply(ticket, reply).await,
-            Event::Previewed(call, detail) => {
+            Event::Previewed(id, call, detail) => {
                 self.runs.remove(call.as_str());
-                Input::Previewed { call, detail }
+                (id, Input::Previewed { call, detail })
             }
-            Event::Tool(call, result) => {
+            Event::Tool(id, call, result) => {
                 self.runs.remove(call.as_str());
-                Input::ToolDone { call, result }
+                (id, Input::ToolDone { call, result })
             }
-            Event::Shell(run, result) => {
+            Event::Shell(id, run, result) => {
                 self.runs.remove(run.as_str());
-                Input::ShellDone { run, result }
+                (id, Input::ShellDone { run, result })
             }
+            Event::Begin(id) => (id, Input::Resume),
+            Event::Stop(id, author) => (id, Input::StopBy(author)),
         };
-        self.branch = crate::place::branch(&self.open.dir);
-        self.handle(input).await;
+        if let Err(error) = self.seat(id).await {
+            return tracing::error!(%error, "a conversation cannot be loaded");
+        }
+        let dir = self.dir(id);
+        if let Some(seat) = self.seats.get_mut(&id) {
+            seat.branch = crate::place::branch(&dir);
+        }
+        self.handle(id, input).await;
     }
 
     pub(super) async fn progress(&mut self, output: RunOutput) {
         let run = output.run.clone();
-        self.handle(Input::Progress { run, output }).await;
+        let Some(id) = self.runs.get(run.as_str()).map(|task| task.conversation) else {
+            return;
+        };
+        self.handle(id, Input::Progress { run, output }).await;
     }
 
     /// Takes pieces of the answer in. The first after a rest is shown at once, the next within a few milliseconds.
-    pub(super) async fn pieces(&mut self, pieces: &[Piece]) {
-        let (Some(model), Ok(conversation)) = (&self.model, &mut self.live) else {
+    pub(super) async fn pieces(&mut self, id: ConversationId, pieces: &[Piece]) {
+        let Some(seat) = self.seats.get_mut(&id) else {
+            return;
+        };
+        let (Some(model), Ok(conversation)) = (&seat.model, &mut seat.live) else {
             return;
         };
         for piece in pieces {
             conversation.piece(model.request, piece);
         }
-        if !self.watched || self.timers.grow.is_some() {
+        if !seat.watched || seat.grow.is_some() {
             return;
         }
         let now = Instant::now();
-        match self.grown {
-            Some(at) if now < at + GROW => self.timers.grow = Some(at + GROW),
-            _ => self.show_growth().await,
+        match seat.grown {
+            Some(at) if now < at + GROW => seat.grow = Some(at + GROW),
+            _ => self.show_growth(id).await,
         }
     }
 
-    fn model_ended(&mut self, request: u32) {
-        if self.model.as_ref().is_some_and(|m| m.request == request) {
-            self.model = None;
+    fn model_ended(&mut self, id: ConversationId, request: u32) {
+        if let Some(seat) = self.seats.get_mut(&id)
+            && seat.model.as_ref().is_some_and(|m| m.request == request)
+        {
+            seat.model = None;
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The driver with models and tools as a test tells them: a client beside it in one runtime, and crashes at every commit.
 
 mod client;
+mod conversations;
 mod crash;
+mod power;
 mod real;
 mod script;
 

@@ -1,5 +1,12 @@
 //! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
 
+#[cfg(test)]
+#[expect(
+    unsafe_code,
+    reason = "SQLite takes a disk only as a table of C functions"
+)]
+pub(crate) mod disk;
+mod history;
 mod lock;
 mod read;
 mod schema;
@@ -7,13 +14,13 @@ mod write;
 
 use std::{path::Path, sync::mpsc, thread, time::Duration};
 
-use porthole_protocol::{CallError, ErrorCode};
+use porthole_protocol::{CallError, ConversationId, ErrorCode};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::record::{Loaded, Record};
+use crate::record::{ConversationRow, Loaded, Record};
+pub(crate) use history::{Lineage, Page};
 use lock::Lock;
-pub(crate) use read::Page;
 
 /// Why the store did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,6 +105,9 @@ pub(crate) struct Store {
     thread: Option<thread::JoinHandle<()>>,
     #[cfg(test)]
     pub(crate) crash: Option<CrashPoint>,
+    /// The disk that it is on, where that is none of the machine's.
+    #[cfg(test)]
+    disk: Option<std::sync::Arc<disk::Disk>>,
 }
 
 /// Where a test ends the process.
@@ -127,7 +137,22 @@ impl Store {
             false => schema::look(&file)?,
         }
         let lock = Lock::take(folder, patience)?;
-        let mut connection = schema::open(&file, is_new)?;
+        let connection = schema::open(&file, is_new)?;
+        Self::over(connection, Some(lock))
+    }
+
+    /// Opens or makes the store on a simulated disk.
+    #[cfg(test)]
+    pub(crate) fn on(disk: &std::sync::Arc<disk::Disk>, name: &str) -> Result<Self, StoreError> {
+        let path = std::path::PathBuf::from(format!("/{name}/session.db"));
+        let connection = schema::open_on(&path, true, disk::NAME)?;
+        let mut store = Self::over(connection, None)?;
+        store.disk = Some(std::sync::Arc::clone(disk));
+        Ok(store)
+    }
+
+    /// Runs the store's thread; the lock goes with it.
+    fn over(mut connection: Connection, lock: Option<Lock>) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = thread::Builder::new()
             .name("store".to_owned())
@@ -143,6 +168,8 @@ impl Store {
             thread: Some(thread),
             #[cfg(test)]
             crash: None,
+            #[cfg(test)]
+            disk: None,
         })
     }
 
@@ -155,8 +182,14 @@ impl Store {
         if self.crash == Some(CrashPoint::Before(0)) {
             return Err(StoreError::Crash);
         }
-        self.run(move |connection| write::commit(connection, &records))
-            .await?;
+        let done = self
+            .run(move |connection| write::commit(connection, &records))
+            .await;
+        #[cfg(test)]
+        if self.disk.as_ref().is_some_and(|disk| disk.is_off()) {
+            return Err(StoreError::Crash);
+        }
+        done?;
         #[cfg(test)]
         match &mut self.crash {
             Some(CrashPoint::After(0)) => return Err(StoreError::Crash),
@@ -166,14 +199,36 @@ impl Store {
         Ok(())
     }
 
-    /// Returns what the root conversation continues from; `None`: the store is new.
-    pub(crate) async fn load(&self) -> Result<Option<Loaded>, StoreError> {
-        self.run(|connection| read::load(connection)).await
+    /// Returns what a conversation continues from; `None`: it is not there.
+    pub(crate) async fn load(&self, lineage: Lineage) -> Result<Option<Loaded>, StoreError> {
+        self.run(move |connection| read::load(connection, &lineage))
+            .await
+    }
+
+    /// Returns the settings of every conversation, the root first; empty: the store is new.
+    pub(crate) async fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
+        self.run(|connection| read::conversations(connection)).await
+    }
+
+    /// Returns the conversations in which something was going on.
+    pub(crate) async fn busy(&self) -> Result<Vec<ConversationId>, StoreError> {
+        self.run(|connection| read::busy(connection)).await
     }
 
     /// Returns the newest page of entries before one.
-    pub(crate) async fn page(&self, before: Option<u64>, limit: usize) -> Result<Page, StoreError> {
-        self.run(move |connection| read::page(connection, before, limit))
+    pub(crate) async fn page(
+        &self,
+        lineage: Lineage,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.run(move |connection| history::page(connection, &lineage, before, limit))
+            .await
+    }
+
+    /// Says whether a conversation has an entry.
+    pub(crate) async fn has(&self, lineage: Lineage, entry: u64) -> Result<bool, StoreError> {
+        self.run(move |connection| history::has(connection, &lineage, entry))
             .await
     }
 

@@ -1,34 +1,41 @@
-//! Reading rows back: what a conversation continues from, pages of entries, replies. Every read is short.
+//! Reading rows back: what a conversation continues from, and replies. Every read is short. Entries are the history's.
 
-use porthole_protocol::{ConversationId, Entry, limits};
+use porthole_protocol::ConversationId;
 use rusqlite::{Connection, OptionalExtension, Params, params};
 use serde::de::DeserializeOwned;
 
-use super::StoreError;
-use crate::{
-    model::AnswerBlock,
-    record::{Counters, Loaded},
+use super::{
+    StoreError,
+    history::{self, Lineage},
 };
+use crate::record::{ConversationRow, Counters, Loaded};
 
 /// Settled questions that are remembered, so that a late answer is told what became of its question.
 const QUESTIONS_KEPT: u32 = 64;
 
-/// A page of entries, oldest first.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Page {
-    /// The entries.
-    pub(crate) entries: Vec<Entry>,
-    /// Whether there are older ones.
-    pub(crate) has_older: bool,
+/// Returns the settings of every conversation, the root first.
+pub(super) fn conversations(from: &Connection) -> Result<Vec<ConversationRow>, StoreError> {
+    all(from, "SELECT body FROM conversations ORDER BY id", [])
 }
 
-/// Returns what the root conversation continues from.
-pub(super) fn load(from: &Connection) -> Result<Option<Loaded>, StoreError> {
-    let root = ConversationId::ROOT.0;
+/// Returns the conversations in which something was going on.
+pub(super) fn busy(from: &Connection) -> Result<Vec<ConversationId>, StoreError> {
+    let mut statement = from.prepare_cached(
+        "SELECT conversation FROM submissions WHERE queued
+         UNION SELECT conversation FROM turns WHERE open
+         UNION SELECT conversation FROM shells WHERE open",
+    )?;
+    let rows = statement.query_map([], |row| row.get(0).map(ConversationId))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Returns what a conversation continues from.
+pub(super) fn load(from: &Connection, lineage: &Lineage) -> Result<Option<Loaded>, StoreError> {
+    let own = lineage.own().0;
     let Some(row) = first(
         from,
         "SELECT body FROM conversations WHERE id = ?1",
-        params![root],
+        params![own],
     )?
     else {
         return Ok(None);
@@ -42,20 +49,24 @@ pub(super) fn load(from: &Connection) -> Result<Option<Loaded>, StoreError> {
     Ok(Some(Loaded {
         row,
         counters: counters(from)?,
-        active: active(from, root)?,
+        active: history::active(from, lineage)?,
         queue: all(
             from,
-            "SELECT body FROM submissions WHERE queued ORDER BY id",
-            [],
+            "SELECT body FROM submissions WHERE queued AND conversation = ?1 ORDER BY id",
+            params![own],
         )?,
         turn: first(
             from,
-            "SELECT body FROM turns WHERE open ORDER BY id LIMIT 1",
-            [],
+            "SELECT body FROM turns WHERE open AND conversation = ?1 ORDER BY id LIMIT 1",
+            params![own],
         )?,
         calls: all(from, "SELECT body FROM calls WHERE open ORDER BY rowid", [])?,
         questions,
-        shells: all(from, "SELECT body FROM shells WHERE open ORDER BY id", [])?,
+        shells: all(
+            from,
+            "SELECT body FROM shells WHERE open AND conversation = ?1 ORDER BY id",
+            params![own],
+        )?,
         allowed: texts(from, "SELECT what FROM allowed", [])?,
         updated_ms: from.query_row(
             "SELECT coalesce(max(at_ms), 0) FROM entries WHERE id = (SELECT max(id) FROM entries)",
@@ -80,54 +91,8 @@ fn counters(from: &Connection) -> Result<Counters, StoreError> {
         submission.max(shell).unwrap_or(0),
         turn.max(shell_turn).unwrap_or(0),
         max("SELECT max(id) FROM questions")?.unwrap_or(0),
+        max("SELECT max(id) FROM conversations")?.unwrap_or(0),
     ))
-}
-
-type Active = Vec<(Entry, Option<Vec<AnswerBlock>>)>;
-
-fn active(from: &Connection, conversation: u64) -> Result<Active, StoreError> {
-    let mut statement = from.prepare_cached(
-        "SELECT body, provider FROM entries WHERE conversation = ?1 AND id >= coalesce(
-             (SELECT max(id) FROM entries WHERE conversation = ?1 AND cut), 0) ORDER BY id",
-    )?;
-    let mut rows = statement.query(params![conversation])?;
-    let mut active = Vec::new();
-    while let Some(row) = rows.next()? {
-        let provider: Option<String> = row.get(1)?;
-        active.push((
-            parse(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?,
-            provider.as_deref().map(parse).transpose()?,
-        ));
-    }
-    Ok(active)
-}
-
-/// Returns the newest entries before one: at most `limit`, a page's entries and a page's bytes, but one at least.
-pub(super) fn page(
-    from: &Connection,
-    before: Option<u64>,
-    limit: usize,
-) -> Result<Page, StoreError> {
-    let limit = limit.clamp(1, limits::PAGE_ENTRIES);
-    let before = before
-        .and_then(|id| i64::try_from(id).ok())
-        .unwrap_or(i64::MAX);
-    let mut statement = from.prepare_cached(
-        "SELECT body FROM entries WHERE conversation = ?1 AND id < ?2 ORDER BY id DESC",
-    )?;
-    let mut rows = statement.query(params![ConversationId::ROOT.0, before])?;
-    let (mut entries, mut bytes, mut has_older) = (Vec::<Entry>::new(), 0, false);
-    while let Some(row) = rows.next()? {
-        let body = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        bytes += body.len();
-        if entries.len() == limit || (bytes > limits::PAGE_BYTES && !entries.is_empty()) {
-            has_older = true;
-            break;
-        }
-        entries.push(parse(body)?);
-    }
-    entries.reverse();
-    Ok(Page { entries, has_older })
 }
 
 /// Returns the reply that a request got.
@@ -161,6 +126,6 @@ fn texts(from: &Connection, sql: &str, values: impl Params) -> Result<Vec<String
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
     Ok(serde_json::from_str(text)?)
 }

@@ -27,6 +27,10 @@ const STEPS: &[&str] = &["
     CREATE INDEX shells_open ON shells (id) WHERE open;
     CREATE TABLE allowed (what TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE requests (key TEXT PRIMARY KEY, reply TEXT NOT NULL, at_ms INTEGER NOT NULL) WITHOUT ROWID;
+", "
+    ALTER TABLE submissions ADD COLUMN conversation INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE turns ADD COLUMN conversation INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE shells ADD COLUMN conversation INTEGER NOT NULL DEFAULT 1;
 "];
 
 /// What every store begins with.
@@ -58,23 +62,63 @@ pub(super) fn look(path: &Path) -> Result<(), StoreError> {
 pub(super) fn open(path: &Path, is_new: bool) -> Result<Connection, StoreError> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, is_new);
-    let mut connection = Connection::open_with_flags(path, flags)?;
+    if is_new {
+        // Made here, so that no moment passes in which others may read it; its log gets the same rights.
+        private_file(path)?;
+    }
+    settle(Connection::open_with_flags(path, flags)?, path, is_new)
+}
+
+/// Opens or makes the file on another disk than the machine's.
+#[cfg(test)]
+pub(super) fn open_on(
+    path: &Path,
+    is_new: bool,
+    disk: &std::ffi::CStr,
+) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_CREATE;
+    settle(
+        Connection::open_with_flags_and_vfs(path, flags, disk)?,
+        path,
+        is_new,
+    )
+}
+
+fn settle(mut connection: Connection, path: &Path, is_new: bool) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
     connection.set_prepared_statement_cache_capacity(32);
-    migrate(&mut connection, is_new)?;
+    migrate(&mut connection, path, is_new)?;
     Ok(connection)
 }
 
-fn migrate(connection: &mut Connection, is_new: bool) -> Result<(), StoreError> {
+/// Makes an empty file that nobody but its owner reads, where there is none.
+fn private_file(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
+    set_private(path)
+}
+
+fn migrate(connection: &mut Connection, path: &Path, is_new: bool) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(version).map_err(|_| StoreError::Newer(version))?;
     if version == 0 && !is_new {
         return Err(StoreError::Damaged("it holds nothing".to_owned()));
     }
     let steps = STEPS.get(done..).ok_or(StoreError::Newer(version))?;
+    // One that was never open has nothing to lose: its making was interrupted half-way.
+    if version > 0 && !is_new && !steps.is_empty() {
+        keep_copy(connection, path, version)?;
+    }
     for (n, step) in (done..).zip(steps) {
         let transaction = connection.transaction()?;
         transaction.execute_batch(step)?;
@@ -82,6 +126,37 @@ fn migrate(connection: &mut Connection, is_new: bool) -> Result<(), StoreError> 
         transaction.commit()?;
     }
     Ok(())
+}
+
+/// Keeps the store as it was before it is brought up to date: `session.db.vN` beside it, whole or not there.
+fn keep_copy(connection: &Connection, path: &Path, version: i64) -> Result<(), StoreError> {
+    let copy = path.with_extension(format!("db.v{version}"));
+    let part = path.with_extension("db.part");
+    if copy.exists() {
+        // An earlier try came as far as this; nothing was changed since.
+        return Ok(());
+    }
+    match std::fs::remove_file(&part) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    connection.execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
+    set_private(&part)?;
+    File::open(&part)?.sync_all()?;
+    std::fs::rename(&part, &copy)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Lets nobody but the owner of the process read a file.
+fn set_private(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(std::fs::set_permissions(
+        path,
+        std::fs::Permissions::from_mode(0o600),
+    )?)
 }
 
 /// Moves the log into the file and cuts it.

@@ -31,6 +31,10 @@ fn request(key: &str) -> Record {
     })
 }
 
+fn root() -> Lineage {
+    Lineage::of(ConversationId::ROOT)
+}
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("folder")
 }
@@ -44,7 +48,7 @@ async fn what_was_committed_is_there_after_opening_again() {
     let dir = folder();
     let row = crate::conversation::tests::loaded().row;
     let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
-    assert_eq!(store.load().await, Ok(None));
+    assert_eq!(store.load(root()).await, Ok(None));
     let records = vec![
         Record::Conversation(row.clone()),
         entry(1, "a"),
@@ -53,9 +57,9 @@ async fn what_was_committed_is_there_after_opening_again() {
     store.commit(records).await.expect("commits");
     drop(store);
     let store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
-    let loaded = store.load().await.expect("loads").expect("is there");
+    let loaded = store.load(root()).await.expect("loads").expect("is there");
     assert_eq!(loaded.row, row);
-    assert_eq!(loaded.counters, Counters::after(1, 0, 0, 0));
+    assert_eq!(loaded.counters, Counters::after(1, 0, 0, 0, 1));
     assert_eq!(loaded.active.len(), 1);
     assert_eq!(store.reply("k".into()).await, Ok(Some("{}".into())));
     assert_eq!(store.reply("other".into()).await, Ok(None));
@@ -73,7 +77,7 @@ async fn an_entry_is_never_rewritten_and_a_batch_is_written_whole_or_not_at_all(
         .commit(vec![entry(2, "new"), entry(1, "changed")])
         .await;
     assert!(again.is_err());
-    let page = store.page(None, 10).await.expect("reads");
+    let page = store.page(root(), None, 10).await.expect("reads");
     assert_eq!(ids(&page), [1]);
     assert_eq!(
         page.entries[0].body,
@@ -92,21 +96,21 @@ async fn pages_are_bounded_by_entries_and_by_bytes_but_hold_one_at_least() {
         .map(|id| entry(id, "a"))
         .chain([entry(251, &big), entry(252, "b")]);
     store.commit(records.collect()).await.expect("commits");
-    let newest = store.page(None, 500).await.expect("reads");
+    let newest = store.page(root(), None, 500).await.expect("reads");
     assert_eq!((ids(&newest), newest.has_older), (vec![252], true), "bytes");
-    let alone = store.page(Some(252), 500).await.expect("reads");
+    let alone = store.page(root(), Some(252), 500).await.expect("reads");
     assert_eq!(
         (ids(&alone), alone.has_older),
         (vec![251], true),
         "one at least"
     );
-    let full = store.page(Some(251), 500).await.expect("reads");
+    let full = store.page(root(), Some(251), 500).await.expect("reads");
     assert_eq!(
         (ids(&full), full.has_older),
         ((151..=250).collect(), true),
         "entries"
     );
-    let last = store.page(Some(3), 500).await.expect("reads");
+    let last = store.page(root(), Some(3), 500).await.expect("reads");
     assert_eq!((ids(&last), last.has_older), (vec![1, 2], false));
 }
 
@@ -243,5 +247,39 @@ async fn a_damaged_page_is_told_as_damage() {
     bytes[4096..].fill(0xa5);
     std::fs::write(&file, bytes).expect("writes");
     let opened = Store::open(dir.path(), Duration::ZERO, false).expect("its first page is whole");
-    assert!(matches!(opened.load().await, Err(StoreError::Damaged(_))));
+    assert!(matches!(
+        opened.load(root()).await,
+        Err(StoreError::Damaged(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_store_of_the_first_version_is_brought_up_to_date_and_a_copy_is_kept() {
+    let dir = folder();
+    std::fs::write(dir.path().join("session.db"), include_bytes!("old/v1.db")).expect("writes");
+    for _ in 0..2 {
+        let store = Store::open(dir.path(), Duration::ZERO, false).expect("opens");
+        let loaded = store.load(root()).await.expect("loads").expect("is there");
+        assert_eq!(loaded.row.title.as_deref(), Some("old"));
+        assert_eq!(loaded.active.len(), 1);
+        assert_eq!(loaded.queue[0].text, "waits");
+    }
+    let copy = rusqlite::Connection::open(dir.path().join("session.db.v1")).expect("a copy");
+    let version: i64 = copy
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .expect("reads");
+    assert_eq!(version, 1);
+    assert!(!dir.path().join("session.db.part").exists());
+}
+
+#[tokio::test]
+async fn nobody_else_reads_the_files_of_a_store() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = folder();
+    let mut store = Store::open(dir.path(), Duration::ZERO, true).expect("opens");
+    store.commit(vec![entry(1, "a")]).await.expect("commits");
+    for name in ["session.db", "session.db-wal"] {
+        let meta = std::fs::metadata(dir.path().join(name)).expect(name);
+        assert_eq!(meta.permissions().mode() & 0o777, 0o600, "{name}");
+    }
 }

@@ -42,13 +42,23 @@ fn write(to: &Transaction<'_>, record: &Record) -> Result<(), StoreError> {
         ),
         Record::Submission(row) => put(
             to,
-            "INSERT OR REPLACE INTO submissions (id, queued, body) VALUES (?1, ?2, ?3)",
-            params![row.id.0, row.stage == SubmissionStage::Queued, json(row)?],
+            "INSERT OR REPLACE INTO submissions (id, queued, body, conversation) VALUES (?1, ?2, ?3, ?4)",
+            params![
+                row.id.0,
+                row.stage == SubmissionStage::Queued,
+                json(row)?,
+                row.conversation.0
+            ],
         ),
         Record::Turn(row) => put(
             to,
-            "INSERT OR REPLACE INTO turns (id, open, body) VALUES (?1, ?2, ?3)",
-            params![row.id.0, row.stage != TurnStage::Ended, json(row)?],
+            "INSERT OR REPLACE INTO turns (id, open, body, conversation) VALUES (?1, ?2, ?3, ?4)",
+            params![
+                row.id.0,
+                row.stage != TurnStage::Ended,
+                json(row)?,
+                row.conversation.0
+            ],
         ),
         // Updated in place, so that the calls of a turn keep their order.
         Record::Call(row) => put(
@@ -69,8 +79,14 @@ fn write(to: &Transaction<'_>, record: &Record) -> Result<(), StoreError> {
         ),
         Record::Shell(row) => put(
             to,
-            "INSERT OR REPLACE INTO shells (id, turn, open, body) VALUES (?1, ?2, ?3, ?4)",
-            params![row.id.0, row.turn.0, !row.done, json(row)?],
+            "INSERT OR REPLACE INTO shells (id, turn, open, body, conversation) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                row.id.0,
+                row.turn.0,
+                !row.done,
+                json(row)?,
+                row.conversation.0
+            ],
         ),
         Record::Allowed(what) => put(
             to,

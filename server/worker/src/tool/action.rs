@@ -1,12 +1,12 @@
 //! The arguments of a call, parsed and checked by themselves. They touch no file.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{PlanError, ToolEffect, location, shell};
-use crate::fit::COMMAND_BYTES;
+use crate::{fit::COMMAND_BYTES, location::Place};
 
 /// The parsed arguments of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,13 @@ pub(crate) enum Action {
     Grep(Grep),
     Find(Find),
     Ls(Ls),
+    Delegate(Delegate),
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Delegate {
+    pub(super) task: String,
+    pub(super) title: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -113,6 +120,7 @@ impl Action {
             "grep" => Self::Grep(fields(tool, arguments)?),
             "find" => Self::Find(fields(tool, arguments)?),
             "ls" => Self::Ls(fields(tool, arguments)?),
+            "delegate" => Self::Delegate(fields(tool, arguments)?),
             _ => return Err(PlanError(unknown_tool(tool))),
         };
         action.check()?;
@@ -120,15 +128,27 @@ impl Action {
     }
 
     /// Returns what it would touch.
-    pub(super) fn effect(&self, cwd: &Path) -> ToolEffect {
+    pub(super) fn effect(&self, place: &Place) -> ToolEffect {
         match self {
-            Self::Write(Write { path, .. }) | Self::Edit(Edit { path, .. }) => ToolEffect::Edits {
-                inside: location::is_inside(cwd, &location::resolve(cwd, path)),
-            },
+            Self::Write(Write { path, .. }) | Self::Edit(Edit { path, .. }) => {
+                match location::reach(place, path) {
+                    // What belongs to the session is what people and commands put there.
+                    location::Reach::Closed | location::Reach::Own => ToolEffect::Closed,
+                    location::Reach::Inside => ToolEffect::Edits { inside: true },
+                    location::Reach::Outside => ToolEffect::Edits { inside: false },
+                }
+            }
             Self::Shell(Shell { command, .. }) => ToolEffect::Executes {
                 command: command.clone(),
             },
-            Self::Read(_) | Self::Grep(_) | Self::Find(_) | Self::Ls(_) => ToolEffect::Reads,
+            Self::Read(Read { path, .. }) => reads(place, Some(path)),
+            Self::Grep(Grep { path, .. })
+            | Self::Find(Find { path, .. })
+            | Self::Ls(Ls { path }) => reads(place, path.as_deref()),
+            Self::Delegate(Delegate { task, title }) => ToolEffect::Delegates {
+                task: task.clone(),
+                title: title.clone(),
+            },
         }
     }
 
@@ -152,6 +172,7 @@ impl Action {
                 check_limit(find.limit)
             }
             Self::Ls(ls) => check_optional_path(ls.path.as_deref()),
+            Self::Delegate(delegate) => check_task(&delegate.task),
         }
     }
 }
@@ -235,6 +256,24 @@ fn check_command(command: &str) -> Result<(), PlanError> {
         command.len() > COMMAND_BYTES,
         &format!("`command` is longer than {kib} KiB. Write it into a file and run that."),
     )
+}
+
+fn check_task(task: &str) -> Result<(), PlanError> {
+    refuse(task.trim().is_empty(), "`task` is empty.")?;
+    let kib = COMMAND_BYTES >> 10;
+    refuse(
+        task.len() > COMMAND_BYTES,
+        &format!("`task` is longer than {kib} KiB. Write it into a file and name that."),
+    )
+}
+
+/// Returns what reading there is.
+fn reads(place: &Place, path: Option<&str>) -> ToolEffect {
+    match location::reach(place, path.unwrap_or_default()) {
+        location::Reach::Inside | location::Reach::Own => ToolEffect::Reads,
+        location::Reach::Outside => ToolEffect::ReadsOutside,
+        location::Reach::Closed => ToolEffect::Closed,
+    }
 }
 
 fn check_edit(edit: &Edit) -> Result<(), PlanError> {

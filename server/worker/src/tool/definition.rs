@@ -7,7 +7,16 @@ use crate::model::ToolDefinition;
 
 /// Returns all tools.
 pub(super) fn all() -> Vec<ToolDefinition> {
-    vec![read(), write(), edit(), shell(), grep(), find(), ls()]
+    vec![
+        read(),
+        write(),
+        edit(),
+        shell(),
+        grep(),
+        find(),
+        ls(),
+        delegate(),
+    ]
 }
 
 fn tool(name: &str, description: String, required: &[&str], properties: Value) -> ToolDefinition {
@@ -145,6 +154,17 @@ fn ls() -> ToolDefinition {
     tool("ls", description, &[], properties)
 }
 
+fn delegate() -> ToolDefinition {
+    let description = "Hands a task on to a conversation of its own, with the same tools and rules but none of this \
+                       conversation's history, and returns its last answer. For work that stands by itself; several \
+                       can go on at once. People can look into it, steer it and stop it.";
+    let properties = json!({
+        "task": text("All that it has to know and to do, and what to answer with."),
+        "title": text("A few words for people."),
+    });
+    tool("delegate", description.to_owned(), &["task"], properties)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_a_schema_allows_can_be_planned_and_what_it_requires_is_missed() {
-        let cwd = std::path::Path::new("/");
+        let cwd = &crate::location::Place::of(std::path::Path::new("/"));
         for tool in all() {
             let properties = tool.schema["properties"].as_object().expect("properties");
             let whole: serde_json::Map<_, _> = properties

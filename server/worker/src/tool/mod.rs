@@ -19,15 +19,15 @@ mod types;
 mod variables;
 mod write;
 
-use std::path::Path;
-
 use porthole_protocol::{ToolDetail, ToolOutcome};
 use serde_json::Value;
 
+pub use crate::location::Place;
 use crate::model::ToolDefinition;
 pub(crate) use action::Action;
-use failure::Failure;
+use failure::{Failure, failed};
 pub use seen::Seen;
+pub(crate) use shell::{MOST_GENERATIONS, run_file};
 pub use types::{Plan, PlanError, ToolContext, ToolEffect, ToolResult};
 pub use variables::{is_secret_name, tool_environment};
 
@@ -40,19 +40,19 @@ pub fn definitions() -> Vec<ToolDefinition> {
 ///
 /// # Errors
 /// Where there is no such tool or the arguments make no sense, in words for the model.
-pub fn plan(tool: &str, arguments: &Value, cwd: &Path) -> Result<Plan, PlanError> {
+pub fn plan(tool: &str, arguments: &Value, place: &Place) -> Result<Plan, PlanError> {
     let action = Action::parse(tool, arguments)?;
     Ok(Plan {
         tool: tool.to_owned(),
         subject: subject(tool, arguments),
-        effect: action.effect(cwd),
+        effect: action.effect(place),
         action,
     })
 }
 
 /// Returns the one line that tells people what a call is about, also where it cannot be planned.
 pub fn subject(tool: &str, arguments: &Value) -> String {
-    let text = ["command", "pattern", "path", "file_path"]
+    let text = ["command", "pattern", "path", "file_path", "title", "task"]
         .iter()
         .find_map(|name| texts(arguments.get(name)?));
     match (text, tool) {
@@ -99,7 +99,11 @@ pub async fn preview(plan: &Plan, context: &ToolContext) -> ToolDetail {
         Action::Write(write) => write::preview(write, context).await,
         Action::Edit(edit) => edit::preview(edit, context).await,
         Action::Shell(shell) => shell::preview(&shell.command),
-        Action::Read(_) | Action::Grep(_) | Action::Find(_) | Action::Ls(_) => ToolDetail::Text,
+        Action::Read(_)
+        | Action::Grep(_)
+        | Action::Find(_)
+        | Action::Ls(_)
+        | Action::Delegate(_) => ToolDetail::Text,
     }
 }
 
@@ -114,6 +118,12 @@ pub async fn run(plan: &Plan, context: ToolContext) -> ToolResult {
         Action::Grep(grep) => or_stopped(search::grep(grep, &context), &context).await,
         Action::Find(find) => or_stopped(search::find(find, &context), &context).await,
         Action::Ls(ls) => or_stopped(listing::run(ls, &context), &context).await,
+        // The engine opens the conversation that does it; by itself a tool has none.
+        Action::Delegate(_) => failed(
+            "not done",
+            "There is nobody to hand a task to here.".to_owned(),
+        )
+        .into(),
     }
 }
 

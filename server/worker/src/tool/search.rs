@@ -8,7 +8,7 @@ use porthole_protocol::{FileHits, ToolDetail, ToolOutcome, limits::TAIL_BYTES};
 use super::{
     ToolContext, ToolResult, action,
     failure::{Failure, failed},
-    location::{not_done, printable, resolve, shown},
+    location::{leaving_out, not_done, printable, resolve, shown},
     quantity::{count, grouped},
 };
 
@@ -38,7 +38,10 @@ pub(super) async fn grep(
             .include
             .as_ref()
             .map(action::OneOrMore::to_vec)
-            .unwrap_or_default(),
+            .unwrap_or_default()
+            .into_iter()
+            .chain(leaving_out(context.closed.as_deref(), &root))
+            .collect(),
         limit: limit(grep.limit, HITS, MOST_HITS),
     };
     let hits = context.environment.grep(query).await;
@@ -53,7 +56,12 @@ pub(super) async fn find(
     let root = resolve(&context.cwd, find.path.as_deref().unwrap_or_default());
     let query = FindQuery {
         root: root.clone(),
-        globs: find.pattern.to_vec(),
+        globs: find
+            .pattern
+            .to_vec()
+            .into_iter()
+            .chain(leaving_out(context.closed.as_deref(), &root))
+            .collect(),
         limit: limit(find.limit, NAMES, MOST_NAMES),
     };
     let found = context.environment.find(query).await;

@@ -1,13 +1,18 @@
 //! Running a command for a model or a person: its output goes to a file first, then the row learns of it. How processes
 //! are started and ended is the environment's.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    collections::VecDeque,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use porthole_env::{Command, Ended, EnvError, Exit};
-use porthole_protocol::{RunOutput, ToolDetail, ToolOutcome};
+use porthole_protocol::{RunId, RunOutput, ToolDetail, ToolOutcome};
 use tokio::{
     fs::{self, File},
-    io::AsyncWriteExt,
+    io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt},
     sync::mpsc,
     time::{Instant, sleep_until},
 };
@@ -31,6 +36,19 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 const OUTPUT_BYTES: u64 = 1 << 30;
 /// Pieces of output that may wait for the disk.
 const QUEUE: usize = 8;
+/// Most bytes of a command's end that what was kept is compared with.
+const COMPARED_BYTES: usize = 1 << 20;
+/// Most generations of one output: the one that grew, and the one that replaced it.
+pub(crate) const MOST_GENERATIONS: u32 = 1;
+
+/// Returns the file of a generation of a run's output.
+pub(crate) fn run_file(runs: &Path, run: &RunId, generation: u32) -> PathBuf {
+    match generation {
+        0 => runs.join(run.as_str()),
+        // No name of a run has a dot in it.
+        generation => runs.join(format!("{run}.{generation}")),
+    }
+}
 
 pub(super) fn preview(command: &str) -> ToolDetail {
     ToolDetail::Command {
@@ -64,8 +82,7 @@ pub(super) async fn run(shell: &action::Shell, context: ToolContext) -> ToolResu
         .environment
         .exec(command, output, context.stop.clone());
     let (exit, ()) = tokio::join!(running, kept.take_all(pieces));
-    let path = kept.path.clone();
-    let (output, cut) = kept.close().await;
+    let (path, output, cut) = kept.close().await;
     match exit {
         Ok(exit) => Outcome {
             shell,
@@ -89,20 +106,26 @@ fn not_run(error: &EnvError) -> ToolResult {
 
 /// The kept output of a command that runs.
 struct Kept {
-    path: PathBuf,
+    runs: PathBuf,
     file: File,
     output: RunOutput,
     tail: Tail,
+    /// The end of the output as it came, whatever becomes of the file.
+    end: VecDeque<u8>,
+    /// Bytes that came.
+    total: u64,
     progress: mpsc::UnboundedSender<RunOutput>,
 }
 
 impl Kept {
     async fn open(context: &ToolContext) -> io::Result<Self> {
         fs::create_dir_all(&context.runs).await?;
-        let path = context.runs.join(context.run.as_str());
-        let file = File::create(&path).await?;
+        let path = run_file(&context.runs, &context.run, 0);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(path).await?;
         Ok(Self {
-            path,
+            runs: context.runs.clone(),
             file,
             output: RunOutput {
                 run: context.run.clone(),
@@ -112,6 +135,8 @@ impl Kept {
                 source_incomplete: false,
             },
             tail: Tail::default(),
+            end: VecDeque::new(),
+            total: 0,
             progress: context.progress.clone(),
         })
     }
@@ -137,6 +162,10 @@ impl Kept {
 
     async fn take(&mut self, piece: &[u8]) {
         self.tail.push(piece);
+        self.total += piece.len() as u64;
+        self.end.extend(piece);
+        let over = self.end.len().saturating_sub(COMPARED_BYTES);
+        self.end.drain(..over);
         if self.output.source_incomplete {
             return;
         }
@@ -154,16 +183,65 @@ impl Kept {
         self.file.flush().await
     }
 
-    /// Returns the whole output, where there was any, and its end.
-    async fn close(mut self) -> (Option<RunOutput>, Cut) {
+    /// Returns the file of the whole output, what can be told of it where there was any, and its end.
+    async fn close(mut self) -> (PathBuf, Option<RunOutput>, Cut) {
         let cut = self.tail.cut();
-        if self.output.bytes == 0 && !self.output.source_incomplete {
-            let _ = fs::remove_file(&self.path).await;
-            return (None, cut);
+        let path = run_file(&self.runs, &self.output.run, 0);
+        if self.total == 0 {
+            let _ = fs::remove_file(&path).await;
+            return (path, None, cut);
         }
+        let path = match self.is_as_it_came(&path).await {
+            Ok(true) => path,
+            Ok(false) | Err(_) => self.replace(path).await,
+        };
         self.output.complete = true;
         let _ = self.progress.send(self.output.clone());
-        (Some(self.output), cut)
+        (path, Some(self.output), cut)
+    }
+
+    /// Compares what is in the file with what came, as far as that is remembered.
+    async fn is_as_it_came(&self, path: &Path) -> io::Result<bool> {
+        let mut file = File::open(path).await?;
+        if file.metadata().await?.len() != self.output.bytes {
+            return Ok(false);
+        }
+        if self.output.bytes < self.total {
+            // No more than the beginning could be kept, and what came then was told.
+            return Ok(true);
+        }
+        let end = self.end.len() as u64;
+        file.seek(io::SeekFrom::Start(self.total - end)).await?;
+        let mut bytes = Vec::with_capacity(self.end.len());
+        file.take(end).read_to_end(&mut bytes).await?;
+        let (first, second) = self.end.as_slices();
+        Ok(bytes.len() == self.end.len()
+            && bytes.starts_with(first)
+            && bytes[first.len()..] == *second)
+    }
+
+    /// Puts what is remembered in the place of a file that someone changed, as the next generation.
+    async fn replace(&mut self, path: PathBuf) -> PathBuf {
+        let next = run_file(&self.runs, &self.output.run, MOST_GENERATIONS);
+        let end: Vec<u8> = std::mem::take(&mut self.end).into();
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let written = async {
+            let mut file = options.open(&next).await?;
+            file.write_all(&end).await?;
+            file.sync_all().await
+        };
+        self.output.source_incomplete = true;
+        if written.await.is_err() {
+            let _ = fs::remove_file(&next).await;
+            return path;
+        }
+        // A reader of the old one is told of the new one from here on.
+        let _ = fs::remove_file(&path).await;
+        self.output.generation = MOST_GENERATIONS;
+        self.output.bytes = end.len() as u64;
+        self.output.source_incomplete = self.output.bytes < self.total;
+        next
     }
 }
 

@@ -22,8 +22,19 @@ pub struct Plan {
 /// What a call would touch: what the policy looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolEffect {
-    /// It reads.
+    /// It reads inside the working directory, or what belongs to the session.
     Reads,
+    /// It reads elsewhere.
+    ReadsOutside,
+    /// It would touch what belongs to the server alone.
+    Closed,
+    /// It hands a task on to a conversation of its own.
+    Delegates {
+        /// What is to be done.
+        task: String,
+        /// A few words for it.
+        title: Option<String>,
+    },
     /// It changes a file.
     Edits {
         /// Whether the file lies inside the working directory.
@@ -48,6 +59,8 @@ pub struct ToolContext {
     pub environment: Arc<dyn Environment>,
     /// The working directory, absolute.
     pub cwd: PathBuf,
+    /// The server's data folder, which searches leave out.
+    pub closed: Option<PathBuf>,
     /// The session's folder for command output.
     pub runs: PathBuf,
     /// The name of this run, for a command.

@@ -431,7 +431,7 @@ fn a_context_that_is_too_large_is_told_with_sizes_and_a_way_out() {
         panic!("{entries:?}");
     };
     assert!(
-        text.contains("2000 tokens") && text.contains("test/one"),
+        text.contains("2012 tokens") && text.contains("test/one"),
         "{text}"
     );
     assert!(hint.contains("/model"), "{hint}");

@@ -61,7 +61,8 @@ fn an_edit_that_says_nothing_is_no_plan() {
     let world = World::new();
     for (old, new, word) in [("", "b", "empty"), ("a", "a", "the same")] {
         let arguments = json!({"path": "f", "old": old, "new": new});
-        let error = tool::plan("edit", &arguments, world.cwd()).expect_err("no plan");
+        let error =
+            tool::plan("edit", &arguments, &tool::Place::of(world.cwd())).expect_err("no plan");
         assert!(error.0.contains(word), "{error}");
     }
 }

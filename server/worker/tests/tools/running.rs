@@ -392,7 +392,8 @@ fn arguments_that_make_no_sense_are_no_plan() {
         ),
         ("read", json!("text"), "make no sense"),
     ] {
-        let error = tool::plan(tool, &arguments, world.cwd()).expect_err("no plan");
+        let error =
+            tool::plan(tool, &arguments, &tool::Place::of(world.cwd())).expect_err("no plan");
         assert!(error.0.contains(word), "{tool}: {error}");
     }
 }

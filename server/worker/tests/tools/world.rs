@@ -36,6 +36,7 @@ impl World {
         let context = ToolContext {
             environment: Arc::clone(&environment),
             cwd,
+            closed: None,
             runs: root.join("runs"),
             run: RunId::parse("r1").expect("an id"),
             stop: stopped,
@@ -84,7 +85,7 @@ impl World {
     }
 
     pub(crate) fn plan(&self, tool: &str, arguments: Value) -> Plan {
-        tool::plan(tool, &arguments, self.cwd()).expect("a plan")
+        tool::plan(tool, &arguments, &tool::Place::of(self.cwd())).expect("a plan")
     }
 
     pub(crate) async fn run(&self, tool: &str, arguments: Value) -> ToolResult {

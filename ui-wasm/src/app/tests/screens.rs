@@ -323,13 +323,13 @@ fn help_shows_every_key() {
      │   Ctrl-G                      edit the message in your editor  /edit       │
      │   Alt-↑                       take the last queued message back into the   │
      │                               composer  /unqueue                           │
+     │   Alt-A                       attach a file from this computer  /attach    │
+     │   Alt-V                       attach what the clipboard holds  /paste      │
+     │                               take the last attachment off; Backspace at   │
+     │                               the start does it too  /detach               │
      │   Esc                         stop the turn; then clear the message  /stop │
      │   ! before a command runs it and the model sees it; !! keeps it from the   │
-     │   model                                                                    │
-     │                                                                            │
-     │ In a conversation                                                          │
-     │   Alt-M                       choose the model  /models                    │
-     └──────────────────────────────────────────────────────────────── ↓ 90 more ─┘
+     └─────────────────────────────────────────────────────────────── ↓ 116 more ─┘
     no cursor
     "#);
 }

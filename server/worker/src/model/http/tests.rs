@@ -15,6 +15,8 @@ fn prompt() -> Prompt {
     Prompt {
         system: "be brief".to_owned(),
         items: vec![PromptItem::User {
+            speaker: String::new(),
+            files: Vec::new(),
             text: "hello".to_owned(),
         }],
         tools: Vec::new(),

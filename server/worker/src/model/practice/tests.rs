@@ -28,6 +28,8 @@ fn prompt(items: Vec<PromptItem>) -> Prompt {
 
 fn user(text: &str) -> PromptItem {
     PromptItem::User {
+        speaker: "<speaker/>".into(),
+        files: Vec::new(),
         text: text.to_owned(),
     }
 }

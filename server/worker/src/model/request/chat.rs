@@ -3,7 +3,7 @@
 use porthole_protocol::{ModelInfo, Thinking};
 use serde_json::{Map, Value, json};
 
-use super::history::{Block, Call, Turn, turns};
+use super::history::{Block, Call, Part, Turn, turns};
 use crate::model::Prompt;
 
 /// Returns the body of a streamed request.
@@ -41,13 +41,38 @@ fn messages(prompt: &Prompt, model: &ModelInfo) -> Value {
     }
     for turn in turns(&prompt.items, &model.model) {
         match turn {
-            Turn::User(texts) => {
-                messages.push(json!({"role": "user", "content": texts.join("\n\n")}));
+            Turn::User(parts) => {
+                messages.push(json!({"role": "user", "content": content(&parts)}));
             }
             Turn::Assistant(blocks) => assistant(&blocks, &mut messages),
         }
     }
     Value::Array(messages)
+}
+
+/// Returns one text where there is nothing but text: not every server takes a list.
+fn content(parts: &[Part<'_>]) -> Value {
+    let texts: Option<Vec<_>> = parts
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) => Some(text.as_ref()),
+            Part::Image { .. } => None,
+        })
+        .collect();
+    match texts {
+        Some(texts) => json!(texts.join("\n\n")),
+        None => parts.iter().map(part).collect(),
+    }
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image { media_type, base64 } => {
+            let url = format!("data:{media_type};base64,{base64}");
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }
+    }
 }
 
 fn assistant(blocks: &[Block<'_>], messages: &mut Vec<Value>) {

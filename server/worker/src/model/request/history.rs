@@ -1,11 +1,14 @@
 //! A conversation as every API wants it: no empty parts, neighbours of one role joined, one result right after each call.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
-use porthole_protocol::ModelRef;
+use porthole_protocol::{Attachment, ModelRef};
 use serde_json::Value;
 
-use crate::model::{AnswerBlock, PromptItem};
+use crate::model::{AnswerBlock, FileContent, PromptFile, PromptItem};
 
 /// What a call is answered with that has no result.
 const NO_RESULT: &str = "interrupted: this call has no result";
@@ -14,9 +17,20 @@ const NO_RESULT: &str = "interrupted: this call has no result";
 #[derive(Debug, PartialEq)]
 pub(crate) enum Turn<'a> {
     /// What people said.
-    User(Vec<&'a str>),
+    User(Vec<Part<'a>>),
     /// What a model said, with the results of its calls.
     Assistant(Vec<Block<'a>>),
+}
+
+/// A part of what people said.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    Text(Cow<'a, str>),
+    /// An image, its bytes in base64.
+    Image {
+        media_type: &'a str,
+        base64: &'a str,
+    },
 }
 
 /// A part of what a model said.
@@ -45,7 +59,14 @@ pub(crate) fn turns<'a>(items: &'a [PromptItem], model: &ModelRef) -> Vec<Turn<'
     let mut builder = Builder::default();
     for (index, item) in items.iter().enumerate() {
         match item {
-            PromptItem::User { text } => builder.user(text),
+            PromptItem::User {
+                speaker,
+                text,
+                files,
+            } => {
+                builder.user(spoken(speaker, text));
+                files.iter().for_each(|file| builder.user(attached(file)));
+            }
             PromptItem::Assistant { model: by, blocks } => {
                 builder.assistant(blocks, by == model, &results(&items[index + 1..]));
             }
@@ -54,6 +75,32 @@ pub(crate) fn turns<'a>(items: &'a [PromptItem], model: &ModelRef) -> Vec<Turn<'
         }
     }
     builder.turns
+}
+
+/// Returns a text with the line that says who speaks before it.
+fn spoken<'a>(speaker: &str, text: &'a str) -> Part<'a> {
+    Part::Text(match speaker {
+        "" => Cow::Borrowed(text),
+        speaker => Cow::Owned(format!("{speaker}\n{text}")),
+    })
+}
+
+fn attached(file: &PromptFile) -> Part<'_> {
+    let Attachment {
+        name,
+        bytes,
+        media_type,
+        ..
+    } = &file.attachment;
+    match &file.content {
+        FileContent::Image(base64) => Part::Image { media_type, base64 },
+        FileContent::Text(text) => Part::Text(Cow::Owned(format!(
+            "Attached file `{name}` ({bytes} bytes):\n{text}\n(end of `{name}`)"
+        ))),
+        FileContent::Path(path) => Part::Text(Cow::Owned(format!(
+            "Attached file `{name}` ({media_type}, {bytes} bytes), to be found at `{path}`."
+        ))),
+    }
 }
 
 type Results<'a> = HashMap<&'a str, (&'a str, bool)>;
@@ -87,13 +134,13 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn user(&mut self, text: &'a str) {
-        if text.trim().is_empty() {
+    fn user(&mut self, part: Part<'a>) {
+        if matches!(&part, Part::Text(text) if text.trim().is_empty()) {
             return;
         }
         match self.turns.last_mut() {
-            Some(Turn::User(texts)) => texts.push(text),
-            _ => self.turns.push(Turn::User(vec![text])),
+            Some(Turn::User(parts)) => parts.push(part),
+            _ => self.turns.push(Turn::User(vec![part])),
         }
     }
 

@@ -3,7 +3,7 @@
 use porthole_protocol::{ModelInfo, Thinking};
 use serde_json::{Map, Value, json};
 
-use super::history::{Block, Turn, has_call, turns};
+use super::history::{Block, Part, Turn, has_call, turns};
 use crate::model::Prompt;
 
 /// Most tokens to answer with, where nothing is configured.
@@ -112,15 +112,25 @@ fn messages(turns: Vec<Turn<'_>>) -> Value {
     let mut messages = Messages::default();
     for turn in turns {
         match turn {
-            Turn::User(texts) => {
-                for text in texts {
-                    messages.add("user", json!({"type": "text", "text": text}));
-                }
+            Turn::User(parts) => {
+                parts
+                    .iter()
+                    .for_each(|part| messages.add("user", self::part(part)));
             }
             Turn::Assistant(blocks) => messages.assistant(&blocks),
         }
     }
     messages.finish()
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image { media_type, base64 } => {
+            let source = json!({"type": "base64", "media_type": media_type, "data": base64});
+            json!({"type": "image", "source": source})
+        }
+    }
 }
 
 #[derive(Default)]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     chat::arguments_text,
-    history::{Block, Turn, turns},
+    history::{Block, Part, Turn, turns},
 };
 use crate::model::Prompt;
 
@@ -50,17 +50,24 @@ fn input(prompt: &Prompt, model: &ModelInfo) -> Value {
     let mut items = Vec::new();
     for turn in turns(&prompt.items, &model.model) {
         match turn {
-            Turn::User(texts) => {
-                let content: Value = texts
-                    .iter()
-                    .map(|text| json!({"type": "input_text", "text": text}))
-                    .collect();
+            Turn::User(parts) => {
+                let content: Value = parts.iter().map(part).collect();
                 items.push(json!({"type": "message", "role": "user", "content": content}));
             }
             Turn::Assistant(blocks) => assistant(&blocks, &mut items),
         }
     }
     Value::Array(items)
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "input_text", "text": text}),
+        Part::Image { media_type, base64 } => {
+            let url = format!("data:{media_type};base64,{base64}");
+            json!({"type": "input_image", "image_url": url})
+        }
+    }
 }
 
 fn assistant(blocks: &[Block<'_>], items: &mut Vec<Value>) {

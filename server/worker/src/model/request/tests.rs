@@ -23,6 +23,8 @@ fn model(provider: &str, id: &str) -> ModelInfo {
 
 fn user(text: &str) -> PromptItem {
     PromptItem::User {
+        speaker: String::new(),
+        files: Vec::new(),
         text: text.to_owned(),
     }
 }

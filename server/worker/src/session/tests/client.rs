@@ -70,6 +70,7 @@ pub(super) struct Client {
     /// Deltas by which the open answer grew.
     pub(super) grown: u32,
     state: Option<ConversationState>,
+    topic: Topic,
     seq: u64,
     pub(super) refused: Option<CallError>,
     replies: HashMap<u64, Result<Value, CallError>>,
@@ -93,7 +94,7 @@ impl Client {
         Self::with(store, folder, script)
     }
 
-    fn with(store: Store, folder: &Path, script: &Arc<Script>) -> Self {
+    pub(super) fn with(store: Store, folder: &Path, script: &Arc<Script>) -> Self {
         let (ours, theirs) = pair();
         let open = opening(folder, folder, None);
         let hands = Hands::Scripted(Arc::clone(script));
@@ -143,6 +144,7 @@ impl Client {
             idle: 0,
             grown: 0,
             state: None,
+            topic: topic(),
             seq: 0,
             refused: None,
             replies: HashMap::new(),
@@ -190,6 +192,7 @@ impl Client {
     pub(super) async fn begin_watch(&mut self, topic: Topic) {
         let (connection, who) = (1, self.who.clone());
         (self.state, self.refused) = (None, None);
+        self.topic = topic.clone();
         self.send(&ToWorker::Watch {
             connection,
             who,
@@ -209,6 +212,15 @@ impl Client {
 
     pub(super) async fn watch(&mut self) {
         self.try_watch(topic()).await.expect("may watch");
+    }
+
+    /// Watches a conversation instead of the one before.
+    pub(super) async fn watch_other(&mut self, conversation: u64) {
+        let topic = Topic::Conversation {
+            session: session(),
+            conversation: ConversationId(conversation),
+        };
+        self.try_watch(topic).await.expect("may watch");
     }
 
     /// Watches, where the worker does not end before; says whether it did not.
@@ -326,6 +338,8 @@ impl Client {
                 };
                 assert!(self.replies.insert(id, reply).is_none(), "one reply a call");
             }
+            FromWorker::Snapshot { topic, .. } | FromWorker::Delta { topic }
+                if topic != self.topic => {}
             FromWorker::Snapshot { .. } => {
                 let ServerFrame::Snapshot {
                     seq,

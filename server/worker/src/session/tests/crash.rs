@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
-use porthole_protocol::{Block, Call, Entry, EntryBody, QuestionId};
+use porthole_protocol::{Block, Call, Entry, EntryBody, QuestionId, ToolOutcome};
 use serde_json::Value;
 
 use super::{
@@ -18,14 +18,15 @@ const INPUTS: &[(&str, &str)] = &[
     ("r2", "more"),
     ("r3", "fail"),
     ("r4", "!make"),
-    ("r5", "last"),
+    ("r5", "hand on"),
+    ("r6", "last"),
 ];
 /// How many inputs have ended when the next may be sent.
-const ENDED: &[usize] = &[0, 0, 2, 3, 4];
+const ENDED: &[usize] = &[0, 0, 2, 3, 4, 5];
 
 /// A person who goes on through crashes.
 #[derive(Default)]
-struct Person {
+pub(super) struct Person {
     acknowledged: HashMap<String, Value>,
     /// Questions they saw, by call.
     asked: HashMap<String, QuestionId>,
@@ -33,7 +34,7 @@ struct Person {
 
 impl Person {
     /// Uses the worker until everything is done; `false`: it ended before.
-    async fn uses(&mut self, client: &mut Client) -> bool {
+    pub(super) async fn uses(&mut self, client: &mut Client) -> bool {
         if !client.watches().await {
             return false;
         }
@@ -114,7 +115,7 @@ async fn live(folder: &Path, script: &Arc<Script>, crashes: &[CrashPoint]) -> us
     panic!("it ends without a crash: {crashes:?}");
 }
 
-async fn check(client: &mut Client, person: &Person, script: &Script) {
+pub(super) async fn check(client: &mut Client, person: &Person, script: &Script) {
     for (request, text) in INPUTS {
         let again = client.call(call(request, text)).await.expect("known");
         assert_eq!(
@@ -144,6 +145,15 @@ async fn check(client: &mut Client, person: &Person, script: &Script) {
     calls.sort();
     results.sort();
     assert_eq!(calls, results, "each call has one result");
+    let handed_on = |entry: &Entry| match &entry.body {
+        EntryBody::ToolResult { tool, outcome, .. } if tool == "delegate" => Some(*outcome),
+        _ => None,
+    };
+    // A task that is handed on is interrupted by nothing: it goes on where it was.
+    assert_eq!(collect(&entries, handed_on), [ToolOutcome::Ok]);
+    client.watch_other(2).await;
+    let child = client.state().entries.clone();
+    assert_eq!(collect(&child, message), ["work in part"]);
     let mut ran = script.ran();
     let runs = ran.len();
     ran.sort();

@@ -224,7 +224,8 @@ async fn a_command_that_is_too_long_to_be_looked_at_is_refused() {
         let refused = client.call(shell("r1", &long)).await.expect_err("refused");
         assert_eq!(refused.code, ErrorCode::TooLarge);
         let arguments = serde_json::json!({ "command": long });
-        let error = crate::tool::plan("shell", &arguments, dir.path()).expect_err("refused");
+        let error = crate::tool::plan("shell", &arguments, &crate::tool::Place::of(dir.path()))
+            .expect_err("refused");
         assert!(error.0.contains("longer than 64 KiB"), "{error}");
     })
     .await;

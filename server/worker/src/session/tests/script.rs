@@ -1,6 +1,12 @@
 //! Models and tools as a test tells them. The model follows the last thing said to it, so that a request made again is answered alike.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use porthole_protocol::{ModelInfo, ModelRef, ToolDetail, ToolOutcome};
 use tokio::sync::mpsc;
@@ -21,11 +27,15 @@ use crate::{
 pub(crate) struct Script {
     prompts: Mutex<Vec<Prompt>>,
     ran: Mutex<Vec<String>>,
+    /// Tokens that the models' windows hold.
+    pub(super) window: AtomicU64,
 }
 
 impl Script {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::default()
+        let script = Self::default();
+        script.window.store(100_000, Ordering::Relaxed);
+        Arc::new(script)
     }
 
     pub(crate) fn rules(&self) -> Rules {
@@ -40,7 +50,7 @@ impl Script {
         matches!(model.model.as_str(), "one" | "two").then(|| ModelInfo {
             model: model.clone(),
             name: "One".into(),
-            context: Some(1_000),
+            context: Some(self.window.load(Ordering::Relaxed)),
             thinking: Vec::new(),
             ready: true,
             source: "test".into(),
@@ -61,13 +71,23 @@ impl Script {
         &self,
         _model: &ModelRef,
         prompt: Prompt,
+        _cwd: &Path,
         pieces: mpsc::UnboundedSender<Piece>,
     ) -> Work<Result<Response, ModelError>> {
         let last = prompt.items.last().cloned();
+        let said_before = |item: &&PromptItem| matches!(item, PromptItem::User { text, .. } if text == "too much");
+        let too_much = prompt.items.iter().filter(said_before).count() > 0
+            && prompt.items.len() > 1
+            && !prompt.tools.is_empty();
         self.prompts.lock().expect("not poisoned").push(prompt);
         Box::pin(async move {
             match last {
-                Some(PromptItem::User { text }) => said(&text, &pieces).await,
+                _ if too_much
+                    && !matches!(&last, Some(PromptItem::User { text, .. }) if text != "too much") =>
+                {
+                    Err(failure(ModelErrorKind::ContextOverflow, false))
+                }
+                Some(PromptItem::User { text, .. }) => said(&text, &pieces).await,
                 _ => Ok(response("done", &[])),
             }
         })
@@ -107,6 +127,9 @@ async fn said(text: &str, pieces: &mpsc::UnboundedSender<Piece>) -> Result<Respo
             "I'll work.",
             &[("look", "a"), ("look", "b"), ("shell", "make")],
         )),
+        "hand on" => Ok(response("", &[("delegate", "work in part")])),
+        "hand stuck" => Ok(response("", &[("delegate", "stick")])),
+        "work in part" => Ok(response("", &[("look", "part")])),
         "break" => Ok(response("", &[("look", "broken")])),
         "stick" => Ok(response("", &[("look", "stuck")])),
         "fail" => Err(failure(ModelErrorKind::Provider, false)),

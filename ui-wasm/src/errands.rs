@@ -1,0 +1,235 @@
+//! Commands that reach beyond the screen: files up and down, links for others, and conversations within a session.
+
+use porthole_bridge::{Action, UploadFrom};
+use porthole_protocol::{Call, ConversationId, ConversationInfo, SessionState};
+
+use crate::{
+    App,
+    effects::Purpose,
+    keymap::Command,
+    notice::Tone,
+    picker::{Choice, Item, Picker},
+    share::{ShareChoice, Sharing},
+    transcript,
+};
+
+impl App {
+    /// Asks the launcher for files to go with the message.
+    pub(crate) fn upload(&mut self, from: UploadFrom) {
+        if self.open.is_none() {
+            return;
+        }
+        if self.fx.may_send() {
+            self.fx.act(Action::Upload(from), Purpose::Told);
+        } else {
+            let words = "you are viewing; only others can send files here";
+            self.fx.say(Tone::Info, words);
+        }
+    }
+
+    /// Lists what can be saved on the visitor's computer.
+    pub(crate) fn pick_save(&mut self) {
+        let Some(screen) = self.screen() else { return };
+        let savable = screen.state.as_ref().map(transcript::savable);
+        let items: Vec<Item> = savable
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(what, name, note)| Item::new(Choice::Save(what, name.clone()), name, note))
+            .collect();
+        if items.is_empty() {
+            let words = "nothing here can be saved: no attachment, no command with output";
+            self.fx.say(Tone::Info, words);
+        } else {
+            let footer = "the launcher asks before it writes a file";
+            self.picker = Some(Picker::new("save on this computer", items, footer));
+        }
+    }
+
+    /// Lists the conversations of the open session that can be reached from here.
+    pub(crate) fn pick_conversation(&mut self) {
+        let Some(screen) = self.screen() else { return };
+        let Some(state) = &screen.state else { return };
+        let mut items = Vec::new();
+        if state.info.parent.is_some() {
+            items.push(Item::new(
+                Choice::Conversation(ConversationId::ROOT),
+                "the session itself",
+                "",
+            ));
+        }
+        if let Some(parent) = state.info.parent.filter(|id| *id != ConversationId::ROOT) {
+            let choice = Choice::Conversation(parent);
+            items.push(Item::new(choice, "the conversation this came from", ""));
+        }
+        let note = |state: &SessionState, archived: bool| match (state, archived) {
+            (_, true) => "archived",
+            (SessionState::Idle, _) => "",
+            (SessionState::Working { .. }, _) => "working",
+            (SessionState::Waiting { .. }, _) => "needs you",
+            (SessionState::Failed { .. }, _) => "failed",
+        };
+        items.extend(state.children.iter().map(|child| {
+            let choice = Choice::Conversation(child.id);
+            Item::new(choice, &child.title, note(&child.state, child.archived))
+        }));
+        if items.is_empty() {
+            let words = "this session has one conversation; /fork makes another from here";
+            self.fx.say(Tone::Info, words);
+        } else {
+            self.picker = Some(Picker::new("conversations of this session", items, ""));
+        }
+    }
+
+    /// Begins anew, sums up, tries again or goes on elsewhere; `words` were typed after the command.
+    pub(crate) fn turn_over(&mut self, command: Command, words: &str) {
+        let Some((session, conversation)) = self.open.clone() else {
+            return;
+        };
+        if !self.fx.may_send() {
+            self.fx
+                .say(Tone::Info, "you are viewing; only others can do that");
+            return;
+        }
+        let state = self.screen().and_then(|screen| screen.state.as_ref());
+        let last = state
+            .and_then(|state| state.entries.last())
+            .map(|entry| entry.id);
+        let request = self.fx.ids.request();
+        let call = match (command, last) {
+            (Command::Reset, _) => Call::Reset {
+                session,
+                conversation,
+                request,
+            },
+            (Command::Compact, _) => Call::Compact {
+                session,
+                conversation,
+                request,
+                instructions: words.to_owned(),
+            },
+            (Command::Retry, _) => Call::Retry {
+                session,
+                conversation,
+                request,
+            },
+            (Command::Fork, Some(entry)) => Call::Fork {
+                session,
+                conversation,
+                request,
+                entry,
+                title: (!words.is_empty()).then(|| words.to_owned()),
+            },
+            _ => return,
+        };
+        self.fx.call(call);
+    }
+
+    /// Tells what the session used so far, as providers count it.
+    pub(crate) fn tell_usage(&mut self) {
+        let info = self.screen().and_then(|screen| screen.state.as_ref());
+        let Some(info) = info.map(|state| state.info.clone()) else {
+            return;
+        };
+        self.fx.say(Tone::Info, usage_words(&info));
+    }
+
+    /// Shows who may come in by which link.
+    pub(crate) fn share(&mut self) {
+        let Some((session, _)) = self.open.clone() else {
+            return;
+        };
+        if !self.fx.is_owner() {
+            self.fx
+                .say(Tone::Info, "only the owner can share a session");
+            return;
+        }
+        self.picker = Some(self.sharing.all(&session, &self.look, self.fx.now_ms));
+        self.fx.call(Call::ShareList {
+            session: Some(session),
+        });
+    }
+
+    /// Does what was chosen about links.
+    pub(crate) fn choose_share(&mut self, choice: ShareChoice) {
+        let Some((session, _)) = self.open.clone() else {
+            return;
+        };
+        match choice {
+            ShareChoice::All => self.share(),
+            ShareChoice::New(wish) => self.picker = Some(Sharing::new_link(wish)),
+            ShareChoice::Make(wish) => {
+                self.fx.say(Tone::Info, "making the link …");
+                let call = wish.call(session, &mut self.fx);
+                self.fx.call(call);
+            }
+            ShareChoice::Look(id) => {
+                self.picker = self.sharing.one(&id, &self.look, self.fx.now_ms);
+            }
+            ShareChoice::Revoke(id) => {
+                self.fx
+                    .say(Tone::Done, "revoked: whoever came by it is out");
+                self.fx.call(Call::ShareRevoke { id });
+            }
+            ShareChoice::Copy => {
+                if let Some(link) = self.sharing.link() {
+                    self.fx.act(Action::Copy(link.to_owned()), Purpose::Told);
+                }
+            }
+        }
+    }
+}
+
+fn usage_words(info: &ConversationInfo) -> String {
+    let usage = &info.usage;
+    let mut words = match (usage.input, usage.output) {
+        (None, None) => "the model does not say what it uses".to_owned(),
+        (input, output) => format!(
+            "{} tokens in, {} out",
+            grouped(input.unwrap_or(0)),
+            grouped(output.unwrap_or(0))
+        ),
+    };
+    if let (Some(cached), Some(input)) = (usage.cache_read, usage.input.filter(|n| *n > 0)) {
+        let percent = cached.saturating_mul(100) / input;
+        words.push_str(&format!(", {} % of it from the cache", percent.min(100)));
+    }
+    let window = info
+        .context_limit
+        .map(|limit| format!(" of {}", grouped(limit)));
+    words.push_str(&format!(
+        " · the next request holds about {}{}",
+        grouped(info.context_tokens),
+        window.unwrap_or_default()
+    ));
+    words
+}
+
+/// Returns a number with its thousands apart: 12,345.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}
