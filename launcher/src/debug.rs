@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     bundle::{self, BundleError, VerifiedBundle, sha256_hex},
-    sandbox::{self, Sandbox, UiFault},
+    sandbox::{self, Effort, Sandbox, UiFault},
     screen::Screen,
     transfer::{self, NotAName},
 };
@@ -130,7 +130,8 @@ fn loaded(bytes: Vec<u8>, sha256: &str) -> Result<(), UiFault> {
         .build()
         .map_err(|_| failed("no runtime"))?;
     runtime.block_on(async {
-        let artifact = sandbox::compile(bundle, cache.path(), "porthole:debug").await?;
+        let artifact =
+            sandbox::compile(&bundle, Effort::Quick, cache.path(), "porthole:debug").await?;
         Sandbox::spawn(artifact)?.loaded().await.map(drop)
     })
 }

@@ -14,7 +14,8 @@ use crate::{
     driver::{Done, wall_ms},
     escape,
     link::{Incoming, LinkEvent, LinkHappening},
-    name, sandbox,
+    name,
+    sandbox::{self, Effort},
     surroundings::var,
 };
 
@@ -44,43 +45,78 @@ pub fn spawn(errand: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()
 impl Errands {
     /// Sees that the server's bundle can be started.
     pub async fn prepare(self, running: Option<String>) {
-        let input = match self.prepared(running).await {
-            Ok(input) => input,
-            Err(trouble) => DoorInput::NotPrepared(trouble),
+        let manifest = match self.manifest().await {
+            Ok(manifest) => manifest,
+            Err(trouble) => return self.prepared(DoorInput::NotPrepared(trouble)).await,
         };
+        let origin = &self.record.origin;
+        let (input, fetched) = if running.as_ref() == Some(&manifest.sha256) {
+            (DoorInput::Unchanged, None)
+        } else if sandbox::artifact(&self.cache, origin, &manifest.sha256)
+            .await
+            .is_some()
+        {
+            (DoorInput::Prepared(manifest.sha256.clone()), None)
+        } else {
+            match self.fetch(&manifest).await {
+                Ok(bundle) => (DoorInput::Prepared(manifest.sha256.clone()), Some(bundle)),
+                Err(trouble) => (DoorInput::NotPrepared(trouble), None),
+            }
+        };
+        let may_run = !matches!(input, DoorInput::NotPrepared(_));
+        self.prepared(input).await;
+        if may_run && !sandbox::is_thorough(&self.cache, origin, &manifest.sha256) {
+            // What was compiled quickly runs on as well; the next start has the better code.
+            let _ = self.improve(&manifest, fetched).await;
+        }
+    }
+
+    async fn prepared(&self, input: DoorInput) {
         self.tell(Done::Input(Input::Door(input))).await;
     }
 
-    async fn prepared(&self, running: Option<String>) -> Result<DoorInput, Trouble> {
+    async fn manifest(&self) -> Result<Manifest, Trouble> {
         let proved = self.door.prove(&self.record.fingerprint).await?;
-        let manifest = proved.manifest(&self.record).await?;
-        if running.as_ref() == Some(&manifest.sha256) {
-            return Ok(DoorInput::Unchanged);
-        }
-        let origin = &self.record.origin;
-        let kept = sandbox::artifact(&self.cache, origin, &manifest.sha256).await;
-        if kept.is_none() {
-            self.fetch(&manifest).await?;
-        }
-        Ok(DoorInput::Prepared(manifest.sha256))
+        Ok(proved.manifest(&self.record).await?)
     }
 
-    async fn fetch(&self, manifest: &Manifest) -> Result<(), Trouble> {
+    /// Compiles a bundle that runs already once more, for better code.
+    async fn improve(
+        &self,
+        manifest: &Manifest,
+        fetched: Option<VerifiedBundle>,
+    ) -> Result<(), Trouble> {
+        let bundle = match fetched {
+            Some(bundle) => bundle,
+            None => self.download(manifest).await?,
+        };
+        let (cache, origin) = (&self.cache, &self.record.origin);
+        sandbox::compile(&bundle, Effort::Thorough, cache, origin)
+            .await
+            .map(drop)
+            .map_err(|fault| Trouble::Bundle(fault.to_string()))
+    }
+
+    async fn download(&self, manifest: &Manifest) -> Result<VerifiedBundle, Trouble> {
+        let bytes = self.door.bundle(&self.record, manifest, |_| ()).await?;
+        VerifiedBundle::verify(manifest, bytes).map_err(|error| Trouble::Bundle(error.to_string()))
+    }
+
+    /// Downloads a bundle and compiles it as quickly as can be.
+    async fn fetch(&self, manifest: &Manifest) -> Result<VerifiedBundle, Trouble> {
         let name = escape::visible_cut(&manifest.name, 40);
         self.progress(format!("downloading {name}, {}", size(manifest.bytes)))
             .await;
-        let bytes = self.door.bundle(&self.record, manifest, |_| ()).await?;
-        let bundle = VerifiedBundle::verify(manifest, bytes)
-            .map_err(|error| Trouble::Bundle(error.to_string()))?;
+        let bundle = self.download(manifest).await?;
         self.progress(format!(
             "compiling {name}, {}; this is done once for each version",
             size(manifest.bytes)
         ))
         .await;
-        sandbox::compile(bundle, &self.cache, &self.record.origin)
+        sandbox::compile(&bundle, Effort::Quick, &self.cache, &self.record.origin)
             .await
-            .map(|_| ())
-            .map_err(|fault| Trouble::Bundle(fault.to_string()))
+            .map_err(|fault| Trouble::Bundle(fault.to_string()))?;
+        Ok(bundle)
     }
 
     async fn progress(&self, text: String) {

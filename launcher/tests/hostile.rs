@@ -12,7 +12,7 @@ use porthole_bridge::{
 use porthole_door::Manifest;
 use porthole_launcher::{
     bundle::{BundleError, VerifiedBundle, sha256_hex},
-    sandbox::{self, Artifact, Sandbox, SandboxEvent, UiFault},
+    sandbox::{self, Artifact, Effort, Sandbox, SandboxEvent, UiFault},
 };
 use wasm_encoder::{
     BlockType, CustomSection, EntityType, ExportKind, Instruction as I, MemoryType, ValType,
@@ -95,6 +95,24 @@ async fn outcome(bytes: Vec<u8>) -> Option<UiFault> {
 
 fn broke() -> impl Fn(&UiFault) -> bool {
     |fault| matches!(fault, UiFault::BrokeRules(_))
+}
+
+#[tokio::test]
+async fn what_was_compiled_quickly_runs_too() {
+    let (dir, bytes) = (
+        tempfile::tempdir().expect("a folder"),
+        Guest::sound().build(),
+    );
+    let sha256 = sha256_hex(&bytes);
+    let (cache, origin) = (dir.path(), "http://127.0.0.1:1");
+    let bundle = verify(bytes).expect("sound");
+    let program = Path::new(PROGRAM);
+    let artifact = sandbox::compile_by(program, &bundle, Effort::Quick, cache, origin).await;
+    assert!(!sandbox::is_thorough(cache, origin, &sha256));
+    let mut ui = Sandbox::spawn_with(program, artifact.expect("compiles")).expect("starts");
+    ui.send(&key()).await.expect("sent");
+    let event = tokio::time::timeout(Duration::from_secs(30), ui.next()).await;
+    assert!(matches!(event, Ok(SandboxEvent::Posted(Request::Frame(frame))) if frame == b"hello"));
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use std::{
 use porthole_bridge::limits::CODE_BYTES;
 use rustix::fs::OFlags;
 
-use super::{UiFault, engine};
+use super::{Effort, UiFault, engine};
 use crate::bundle::sha256_hex;
 
 /// Most compiled bundles that are kept; the oldest go first.
@@ -26,10 +26,16 @@ pub struct Artifact {
     pub(super) path: PathBuf,
 }
 
-/// Returns the compiled bundle of this hash from the cache. `None`: there is none that may be used.
+/// Returns the compiled bundle of this hash from the cache, the best there is. `None`: there is none that may be used.
 pub async fn artifact(cache_dir: &Path, origin: &str, sha256: &str) -> Option<Artifact> {
-    let path = path(cache_dir, origin, sha256)?;
-    open(&path).ok()
+    [Effort::Thorough, Effort::Quick]
+        .into_iter()
+        .find_map(|effort| open(&path(cache_dir, origin, sha256, effort)?).ok())
+}
+
+/// Returns whether nothing better could be made of this hash than what is in the cache.
+pub fn is_thorough(cache_dir: &Path, origin: &str, sha256: &str) -> bool {
+    path(cache_dir, origin, sha256, Effort::Thorough).is_some_and(|path| open(&path).is_ok())
 }
 
 /// Keeps the bytes of a compiled bundle and returns it.
@@ -37,18 +43,23 @@ pub(super) fn store(
     cache_dir: &Path,
     origin: &str,
     sha256: &str,
+    effort: Effort,
     bytes: &[u8],
 ) -> Result<Artifact, UiFault> {
-    let path = path(cache_dir, origin, sha256)
+    let path = path(cache_dir, origin, sha256, effort)
         .ok_or_else(|| UiFault::SandboxFailed("no engine on this machine".into()))?;
     write(cache_dir, &path, bytes)
         .and_then(|()| open(&path))
         .map_err(|error| UiFault::SandboxFailed(format!("the cache: {}", error.kind())))
 }
 
-fn path(cache_dir: &Path, origin: &str, sha256: &str) -> Option<PathBuf> {
+fn path(cache_dir: &Path, origin: &str, sha256: &str, effort: Effort) -> Option<PathBuf> {
     let engine = engine::fingerprint()?;
-    let key = sha256_hex(format!("{origin}\n{sha256}\n{engine:016x}").as_bytes());
+    let effort = match effort {
+        Effort::Quick => "\nquick",
+        Effort::Thorough => "",
+    };
+    let key = sha256_hex(format!("{origin}\n{sha256}\n{engine:016x}{effort}").as_bytes());
     Some(cache_dir.join(key))
 }
 
@@ -103,8 +114,8 @@ mod tests {
     async fn what_others_could_have_written_is_not_used() {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = dir.path().join("ui");
-        store(&dir, "http://a", "00", b"code").expect("stored");
-        let path = path(&dir, "http://a", "00").expect("an engine");
+        store(&dir, "http://a", "00", Effort::Thorough, b"code").expect("stored");
+        let path = path(&dir, "http://a", "00", Effort::Thorough).expect("an engine");
         assert_eq!(
             fs::metadata(&dir).expect("it is there").mode() & 0o777,
             0o700
@@ -123,8 +134,30 @@ mod tests {
     fn the_oldest_go_when_there_are_too_many() {
         let dir = tempfile::tempdir().expect("a folder");
         for number in 0..KEPT + 3 {
-            store(dir.path(), "http://a", &number.to_string(), b"code").expect("stored");
+            store(
+                dir.path(),
+                "http://a",
+                &number.to_string(),
+                Effort::Thorough,
+                b"code",
+            )
+            .expect("stored");
         }
         assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), KEPT);
+    }
+
+    #[tokio::test]
+    async fn better_code_is_taken_as_soon_as_there_is_some() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let read = async || {
+            let artifact = artifact(dir.path(), "http://a", "00").await.expect("kept");
+            std::io::read_to_string(artifact.file).expect("readable")
+        };
+        store(dir.path(), "http://a", "00", Effort::Quick, b"quick").expect("stored");
+        assert_eq!(read().await, "quick");
+        assert!(!is_thorough(dir.path(), "http://a", "00"));
+        store(dir.path(), "http://a", "00", Effort::Thorough, b"thorough").expect("stored");
+        assert_eq!(read().await, "thorough");
+        assert!(is_thorough(dir.path(), "http://a", "00"));
     }
 }

@@ -9,12 +9,25 @@ use std::{
 use porthole_bridge::limits::{CODE_BYTES, MODULE_BYTES};
 
 use super::{
-    UiFault, engine,
+    Effort, UiFault, engine,
     walls::{self, Purpose},
 };
 
+/// The argument for a quick compilation; without it, it is thorough and gives way to everything else on the machine.
+pub(super) const QUICK: &str = "quick";
+/// How far a thorough compilation stands back: nobody waits for it.
+const NICE: i32 = 10;
+
 /// Runs the child.
 pub fn main() -> ExitCode {
+    let effort = match std::env::args_os().nth(2) {
+        Some(word) if word == QUICK => Effort::Quick,
+        _ => Effort::Thorough,
+    };
+    if effort == Effort::Thorough {
+        // Where it cannot stand back it is only less polite.
+        let _ = rustix::process::nice(NICE);
+    }
     walls::close_all_but_pipes();
     let standing = walls::raise_first(Purpose::Compile);
     let mut bundle = Vec::new();
@@ -22,7 +35,7 @@ pub fn main() -> ExitCode {
     let read = io::stdin().lock().take(bound).read_to_end(&mut bundle);
     walls::raise_last(Purpose::Compile, standing);
     let answer = match read {
-        Ok(_) => compile(&bundle),
+        Ok(_) => compile(&bundle, effort),
         Err(_) => Err(UiFault::SandboxFailed("its pipe".into())),
     };
     match write(&answer) {
@@ -31,10 +44,11 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn compile(bundle: &[u8]) -> Result<Vec<u8>, UiFault> {
+fn compile(bundle: &[u8], effort: Effort) -> Result<Vec<u8>, UiFault> {
     // Once more, on this side of the wall: this process believes nobody about the counts.
     crate::bundle::inspect(bundle)?;
-    let engine = engine::engine().ok_or_else(|| UiFault::SandboxFailed("no engine here".into()))?;
+    let engine =
+        engine::compiler(effort).ok_or_else(|| UiFault::SandboxFailed("no engine here".into()))?;
     // The text of the error carries the module's own bytes; it goes nowhere.
     let code = engine
         .precompile_module(bundle)

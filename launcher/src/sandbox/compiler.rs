@@ -9,27 +9,29 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{Artifact, UiFault, cache, program};
+use super::{Artifact, Effort, UiFault, cache, compile::QUICK, program};
 use crate::bundle::VerifiedBundle;
 
 /// How long compiling may take by the clock.
 const WALL: Duration = Duration::from_secs(60);
-/// Threads that compile: each costs memory under the process's limit.
+/// Threads that compile: each costs memory under the process's limit. Behind a running UI one is enough.
 const THREADS: &str = "4";
+const BEHIND: &str = "1";
 
 /// Compiles a bundle in a process of its own and keeps the result.
 ///
 /// # Errors
 /// [`UiFault::TooLarge`] where it takes more time, memory or room than allowed; what the compiler said of the module.
 pub async fn compile(
-    bundle: VerifiedBundle,
+    bundle: &VerifiedBundle,
+    effort: Effort,
     cache_dir: &Path,
     origin: &str,
 ) -> Result<Artifact, UiFault> {
-    compile_with(&program(), bundle, cache_dir, origin).await
+    compile_by(&program(), bundle, effort, cache_dir, origin).await
 }
 
-/// [`compile`] with another program as the child.
+/// [`compile`], thoroughly, with another program as the child.
 ///
 /// # Errors
 /// As [`compile`].
@@ -39,11 +41,32 @@ pub async fn compile_with(
     cache_dir: &Path,
     origin: &str,
 ) -> Result<Artifact, UiFault> {
-    let mut child = Command::new(program)
-        .arg0("porthole")
-        .arg("ui-compile")
+    compile_by(program, &bundle, Effort::Thorough, cache_dir, origin).await
+}
+
+/// [`compile`] with another program as the child.
+///
+/// # Errors
+/// As [`compile`].
+pub async fn compile_by(
+    program: &Path,
+    bundle: &VerifiedBundle,
+    effort: Effort,
+    cache_dir: &Path,
+    origin: &str,
+) -> Result<Artifact, UiFault> {
+    let mut command = Command::new(program);
+    command.arg0("porthole").arg("ui-compile");
+    let threads = match effort {
+        Effort::Quick => THREADS,
+        Effort::Thorough => BEHIND,
+    };
+    if effort == Effort::Quick {
+        command.arg(QUICK);
+    }
+    let mut child = command
         .env_clear()
-        .env("RAYON_NUM_THREADS", THREADS)
+        .env("RAYON_NUM_THREADS", threads)
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -57,7 +80,7 @@ pub async fn compile_with(
     };
     match answer.split_first() {
         Some((0, code)) if code.len() <= CODE_BYTES => {
-            cache::store(cache_dir, origin, bundle.sha256(), code)
+            cache::store(cache_dir, origin, bundle.sha256(), effort, code)
         }
         Some((kind, detail)) if *kind != 0 => Err(UiFault::from_wire(*kind, detail)),
         // Ended by a limit before it could answer, or too much code.

@@ -6,11 +6,30 @@ use std::{
 };
 
 use porthole_bridge::limits::{THREAD_STACK, WASM_STACK};
-use wasmtime::{Config, Engine, OptLevel, WasmFeatures};
+use wasmtime::{Config, Engine, OptLevel, RegallocAlgorithm, WasmFeatures};
+
+/// How much work goes into compiling. Either result runs in the same engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Done in under a third of the time, for code that takes about twice as long: for a first start that a person waits for.
+    Quick,
+    /// The best code.
+    Thorough,
+}
 
 /// Returns an engine of the one configuration. `None`: this machine cannot have one.
 pub(super) fn engine() -> Option<Engine> {
     Engine::new(&config()).ok()
+}
+
+/// Returns an engine that compiles with that effort. `None`: this machine cannot have one.
+pub(super) fn compiler(effort: Effort) -> Option<Engine> {
+    let mut config = config();
+    if effort == Effort::Quick {
+        config.cranelift_opt_level(OptLevel::None);
+        config.cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    }
+    Engine::new(&config).ok()
 }
 
 /// Returns the fingerprint of compiled code: equal where a compiled bundle may be used again.

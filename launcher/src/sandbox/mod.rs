@@ -15,8 +15,9 @@ mod ticker;
 mod ui;
 mod walls;
 
-pub use cache::{Artifact, artifact};
-pub use compiler::{compile, compile_with};
+pub use cache::{Artifact, artifact, is_thorough};
+pub use compiler::{compile, compile_by, compile_with};
+pub use engine::Effort;
 pub use fault::UiFault;
 pub use handle::{Sandbox, SandboxEvent};
 pub use probe::{Standing, check, check_with};
