@@ -38,6 +38,8 @@ pub(super) struct Connection {
     pub(super) epoch: u64,
     pub(super) standing: Standing,
     failures: u32,
+    /// Whether the server has spoken since the launcher began.
+    reached: bool,
     /// Whether the server was asked for its UI since the link was last down.
     pub(super) checked: bool,
     /// Frames of this connection that no UI has had.
@@ -92,6 +94,7 @@ impl App {
     fn link_text(&mut self, frame: Vec<u8>) {
         // A server that accepts and hangs up at once does not count as reached; one that speaks does.
         self.link.failures = 0;
+        self.link.reached = true;
         if self.ui.runs() {
             self.link.fed = true;
             self.tell_ui(Event::Link(frame));
@@ -141,7 +144,8 @@ impl App {
         if why == DoorError::SignedOut {
             return self.access_ended("this computer is no longer admitted here");
         }
-        if !why.is_transient() {
+        let may_help = why.is_transient() || self.link.reached && why.may_pass();
+        if !may_help {
             return self.link_ended(why);
         }
         self.link.failures += 1;

@@ -41,7 +41,8 @@ impl CertificateFault {
         match error {
             E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => Self::Expired,
             E::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. }) => Self::NotYet,
-            E::InvalidCertificate(C::UnknownIssuer) => Self::UnknownAuthority,
+            // An authority of the same name with another key is another authority.
+            E::InvalidCertificate(C::UnknownIssuer | C::BadSignature) => Self::UnknownAuthority,
             E::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. }) => {
                 Self::WrongName
             }
@@ -197,6 +198,19 @@ impl DoorError {
             | Self::Malformed(_)
             | Self::NoRoots => false,
         }
+    }
+
+    /// Returns whether it may be somebody else who answers for a moment: a hotel's login page, a proxy whose server restarts.
+    /// Of a server that was there it is no last word.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::NotPorthole
+                | Self::Redirect
+                | Self::TooLarge(_)
+                | Self::Malformed(_)
+                | Self::Certificate(_)
+        )
     }
 
     /// Returns how long the server asked to wait.

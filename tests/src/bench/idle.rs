@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{COMPOSER, Row, SIZE};
+use super::{Row, settled};
 use crate::{World, process};
 
 /// Measures over so many seconds with a conversation open.
@@ -14,9 +14,7 @@ pub fn measure(seconds: u64) -> anyhow::Result<Vec<Row>> {
     let _model = world.model(Vec::new())?;
     let server = world.serve()?;
     let session = world.session()?;
-    let link = world.owner_link()?;
-    let mut terminal = world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1)?;
-    terminal.wait_for(COMPOSER);
+    let mut terminal = settled(&world, &server, &session)?;
     terminal.send("hello\r");
     terminal.wait_for("You said: hello");
     thread::sleep(Duration::from_secs(3));

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 
-use super::{COMPOSER, Row, SIZE, bare, key_times, quantile};
+use super::{Row, SIZE, bare, key_times, quantile, settled};
 use crate::{Terminal, World};
 
 const KEYS: usize = 100;
@@ -12,11 +12,9 @@ const ROUNDS: usize = 5;
 pub fn measure() -> anyhow::Result<Vec<Row>> {
     let world = World::new()?;
     let _model = world.model(Vec::new())?;
-    let _server = world.serve()?;
+    let server = world.serve()?;
     let session = world.session()?;
-    let link = world.owner_link()?;
-    let mut ours = world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1)?;
-    ours.wait_for(COMPOSER);
+    let mut ours = settled(&world, &server, &session)?;
     let draft = draft_row(&mut ours)?;
     let mut reference = bare(&world)?;
     reference.wait_for("ready");

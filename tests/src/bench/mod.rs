@@ -14,7 +14,12 @@ use std::time::{Duration, Instant};
 use portable_pty::CommandBuilder;
 use serde::Serialize;
 
-use crate::{Terminal, World, terminal::State};
+use porthole_launcher::{bundle::sha256_hex, sandbox::is_thorough};
+
+use crate::{
+    Server, Terminal, World,
+    terminal::{PATIENCE, State},
+};
 
 /// The size of the terminal in every measure.
 pub const SIZE: (u16, u16) = (120, 40);
@@ -79,6 +84,33 @@ pub fn bare(world: &World) -> anyhow::Result<Terminal> {
     let mut command = CommandBuilder::new(world.program("bare"));
     command.env("TERM", "xterm-256color");
     Terminal::start(command, SIZE.0, SIZE.1)
+}
+
+/// Opens a session in a launcher that has had all its time to compile the UI: what everyone has from the second start on.
+pub fn settled(world: &World, server: &Server, session: &str) -> anyhow::Result<Terminal> {
+    let link = world.owner_link()?;
+    let first = world.launch(&["--session", session], Some(&link), SIZE.0, SIZE.1)?;
+    first.wait_for(COMPOSER);
+    await_compiled(world, server)?;
+    drop(first);
+    let terminal = world.launch(&["--session", session], None, SIZE.0, SIZE.1)?;
+    terminal.wait_for(COMPOSER);
+    Ok(terminal)
+}
+
+/// Waits until the best code of the server's UI is in the cache.
+pub fn await_compiled(world: &World, server: &Server) -> anyhow::Result<()> {
+    let bundle = std::fs::read(world.bundle().join("porthole-ui.wasm"))?;
+    let (origin, sha256) = (format!("http://{}", server.address), sha256_hex(&bundle));
+    let begun = Instant::now();
+    while !is_thorough(&world.cache(), &origin, &sha256) {
+        anyhow::ensure!(
+            begun.elapsed() < PATIENCE,
+            "the UI was not compiled thoroughly"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
 }
 
 /// Returns how long each of `count` keys took from the press to a changed screen. A letter comes and goes in turn, so

@@ -16,6 +16,7 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     let link = world.owner_link()?;
     let (cold_compile, first) =
         timed(|| world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1))?;
+    super::await_compiled(&world, &server)?;
     let (mut warm, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
         let started = Instant::now();

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use porthole_examples::model_server::Step;
 
-use super::{COMPOSER, Row, SIZE, quantile};
+use super::{Row, quantile, settled};
 use crate::{World, process};
 
 const RUNS: usize = 5;
@@ -38,9 +38,7 @@ fn run_once() -> anyhow::Result<(f64, f64, f64)> {
     }])?;
     let server = world.serve()?;
     let session = world.session()?;
-    let link = world.owner_link()?;
-    let mut terminal = world.launch(&["--session", &session], Some(&link), SIZE.0, SIZE.1)?;
-    terminal.wait_for(COMPOSER);
+    let mut terminal = settled(&world, &server, &session)?;
     terminal.type_and_see("go");
     let roots = [terminal.pid(), server.pid()];
     let used = || -> f64 {

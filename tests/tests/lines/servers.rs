@@ -113,7 +113,7 @@ fn whoever_squats_on_the_port_gets_no_cookie() {
         }
     });
     proxy.lead_to(&address);
-    terminal.wait_for("not a Porthole server");
+    terminal.wait_for("what answer");
     let mut requests = 0;
     while let Ok(request) = heard.try_recv() {
         let text = String::from_utf8_lossy(&request).to_lowercase();
@@ -121,4 +121,7 @@ fn whoever_squats_on_the_port_gets_no_cookie() {
         requests += 1;
     }
     assert!(requests > 0, "the squatter was asked who it is");
+    // It was nobody's last word: the server is found again.
+    proxy.lead_to(&server.address);
+    terminal.wait_for("connected again");
 }

@@ -30,6 +30,21 @@ fn a_lost_link_is_tried_again_and_says_so() {
 }
 
 #[test]
+fn who_answers_for_a_server_that_was_there_is_no_last_word() {
+    let mut world = World::new();
+    world.link(LinkHappening::Up);
+    world.link(LinkHappening::Text(b"{}".to_vec()));
+    world.link(LinkHappening::Down(DoorError::NotPorthole));
+    assert!(!world.screen().contains("not a Porthole server."));
+    world.wait(250).give(Input::Alarm(Alarm::Reconnect));
+    assert!(world.did(&Effect::Connect(2)));
+
+    let mut world = World::new();
+    world.link(LinkHappening::Down(DoorError::NotPorthole));
+    assert!(world.screen().contains("not a Porthole server."));
+}
+
+#[test]
 fn what_an_old_connection_still_says_is_dropped() {
     let mut world = World::new();
     world.give(Input::Link(LinkEvent {
