@@ -183,6 +183,18 @@ impl Server {
         Ok(removed)
     }
 
+    /// Forgets every device of the owner and closes their connections.
+    ///
+    /// # Errors
+    /// Where the catalog fails; those before it are signed out then.
+    pub fn sign_out_all(self: &Arc<Self>) -> rusqlite::Result<()> {
+        let devices = self.catalog().devices()?;
+        for device in devices {
+            self.sign_out(&device.id)?;
+        }
+        Ok(())
+    }
+
     /// Forgets a guest who leaves; returns whether there was one.
     ///
     /// # Errors
@@ -267,6 +279,14 @@ impl Server {
             tracing::info!(guest = %grant.id, share = %grant.share.id, "a guest was let in");
         }
         Ok((grant, is_new.then_some(cookie)))
+    }
+
+    /// Returns what a share link allows, without using it up.
+    ///
+    /// # Errors
+    /// [`RedeemError`]
+    pub fn look(&self, link: &Token) -> Result<ShareLink, RedeemError> {
+        self.catalog().look(&link.hash(), now_ms())
     }
 
     /// Notes that someone is here, or was until now; returns whether they still may.

@@ -12,8 +12,8 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use porthole_door::{
-    Admitted, PREFIX_OWNER_LINK, PREFIX_SHARE_LINK, ProofRequest, Redeem, Redeemed, Redeemer,
-    TIMEOUT_SECONDS,
+    Admitted, Look, Offer, PREFIX_OWNER_LINK, PREFIX_SHARE_LINK, ProofRequest, Redeem, Redeemed,
+    Redeemer, TIMEOUT_SECONDS,
 };
 use porthole_protocol::GuestMode;
 use serde::de::DeserializeOwned;
@@ -57,11 +57,13 @@ fn handler(route: Route) -> MethodRouter<Arc<Server>> {
         Route::Page => get(page),
         Route::Health => get(health),
         Route::Prove => post(prove),
+        Route::Look => post(look),
         Route::Redeem => post(redeem),
         Route::Admitted => get(admitted),
         Route::Manifest => get(manifest),
         Route::Bundle => get(wasm),
         Route::SignOut => post(sign_out),
+        Route::SignOutAll => post(sign_out_all),
         Route::Link => get(link::upgrade),
         Route::UploadOpen => post(upload::open),
         Route::UploadState => get(upload::state),
@@ -143,6 +145,42 @@ async fn redeem(
     Ok(redeemed(Redeemer::Owner, cookie))
 }
 
+/// Guessing is as limited here as where links are redeemed.
+async fn look(
+    State(server): State<Arc<Server>>,
+    request: Request,
+) -> Result<Response<Body>, Failed> {
+    let (parts, rest) = request.into_parts();
+    let from = address(&parts).ok_or_else(Failed::internal)?;
+    server.may_redeem(from).map_err(too_often)?;
+    let asked: Look = body(Request::from_parts(parts, rest)).await?;
+    let token = Token::parse(PREFIX_SHARE_LINK, &asked.token);
+    let share = token
+        .ok_or(RedeemError::Unknown)
+        .and_then(|token| server.look(&token))
+        .map_err(|error| match error {
+            // "Not found" would say that this server does not tell.
+            RedeemError::Unknown => Failed::new(StatusCode::GONE, error.to_string(), GUESTS_HINT),
+            error => redeem_failed(&error, GUESTS_HINT),
+        })?;
+    let kept = server.kept_session(&share.session);
+    let offer = Offer {
+        title: kept.map_or_else(String::new, |session| session.title),
+        mode: mode_word(share.mode).to_owned(),
+        may_approve: share.may_approve,
+        expires_ms: share.expires_ms,
+        once: share.once,
+    };
+    Ok(json(StatusCode::OK, &offer))
+}
+
+fn mode_word(mode: GuestMode) -> &'static str {
+    match mode {
+        GuestMode::View => "view",
+        GuestMode::Full => "full",
+    }
+}
+
 fn redeem_share(
     server: &Server,
     place: &Place,
@@ -171,10 +209,7 @@ fn guest(server: &Server, grant: &Grant) -> Redeemer {
     let kept = server.kept_session(&share.session);
     Redeemer::Guest {
         session: share.session.to_string(),
-        mode: match share.mode {
-            GuestMode::View => "view".to_owned(),
-            GuestMode::Full => "full".to_owned(),
-        },
+        mode: mode_word(share.mode).to_owned(),
         may_approve: share.may_approve,
         name: grant.name.clone(),
         title: kept.map_or_else(String::new, |session| session.title),
@@ -224,6 +259,17 @@ async fn sign_out(
     response
         .headers_mut()
         .append(header::SET_COOKIE, set_cookie(&place, cookie, "", 0)?);
+    Ok(response)
+}
+
+async fn sign_out_all(
+    State(server): State<Arc<Server>>,
+    Extension(place): Extension<Place>,
+) -> Result<Response<Body>, Failed> {
+    server.sign_out_all().map_err(|_| Failed::internal())?;
+    let mut response = json(StatusCode::OK, &serde_json::json!({}));
+    let cookie = set_cookie(&place, place.device_cookie(), "", 0)?;
+    response.headers_mut().append(header::SET_COOKIE, cookie);
     Ok(response)
 }
 

@@ -2,8 +2,8 @@
 //! whether the session exists is not.
 
 use porthole_door::{
-    PATH_ADMITTED, PATH_BUNDLE, PATH_DOWNLOAD, PATH_HEALTH, PATH_LINK, PATH_MANIFEST, PATH_PROVE,
-    PATH_REDEEM, PATH_SIGN_OUT, PATH_UPLOAD,
+    PATH_ADMITTED, PATH_BUNDLE, PATH_DOWNLOAD, PATH_HEALTH, PATH_LINK, PATH_LOOK, PATH_MANIFEST,
+    PATH_PROVE, PATH_REDEEM, PATH_SIGN_OUT, PATH_SIGN_OUT_ALL, PATH_UPLOAD,
 };
 use porthole_protocol::{Call, GuestMode, Method, Role, SessionId, Topic};
 
@@ -76,6 +76,8 @@ routes! {
     Health = "GET" "{PATH_HEALTH}";
     /// The server proves its key.
     Prove = "POST" "{PATH_PROVE}";
+    /// What a share link allows is told before it is used.
+    Look = "POST" "{PATH_LOOK}";
     /// A link becomes a cookie.
     Redeem = "POST" "{PATH_REDEEM}";
     /// Who the cookie admits.
@@ -86,6 +88,8 @@ routes! {
     Bundle = "GET" "{PATH_BUNDLE}{{sha256}}";
     /// The cookie's access ends.
     SignOut = "POST" "{PATH_SIGN_OUT}";
+    /// Every device of the owner's ends.
+    SignOutAll = "POST" "{PATH_SIGN_OUT_ALL}";
     /// The link.
     Link = "GET" "{PATH_LINK}";
     /// An upload begins.
@@ -124,7 +128,8 @@ const fn act(act: Act) -> For {
 
 const fn route_roles(route: Route) -> For {
     match route {
-        Route::Page | Route::Health | Route::Prove | Route::Redeem => For::Everyone,
+        Route::Page | Route::Health | Route::Prove | Route::Look | Route::Redeem => For::Everyone,
+        Route::SignOutAll => For::Owner,
         Route::Admitted
         | Route::Manifest
         | Route::Bundle
@@ -345,11 +350,13 @@ mod tests {
         GET /                                owner full+approve full view+approve view worker nobody
         GET /health                          owner full+approve full view+approve view worker nobody
         POST /door/prove                     owner full+approve full view+approve view worker nobody
+        POST /door/look                      owner full+approve full view+approve view worker nobody
         POST /door/redeem                    owner full+approve full view+approve view worker nobody
         GET /door/admitted                   owner full+approve full view+approve view
         GET /door/ui/manifest                owner full+approve full view+approve view
         GET /door/ui/bundle/{sha256}         owner full+approve full view+approve view
         POST /door/sign-out                  owner full+approve full view+approve view
+        POST /door/sign-out-all              owner
         GET /link                            owner full+approve full view+approve view
         POST /door/upload                    owner full+approve full
         GET /door/upload/{upload}            owner full+approve full

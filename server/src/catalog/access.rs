@@ -282,6 +282,24 @@ impl Catalog {
         Ok(())
     }
 
+    /// Returns the share link of that hash, where a guest could still come in by it; it uses nothing up.
+    ///
+    /// # Errors
+    /// [`RedeemError`]
+    pub fn look(&self, link: &TokenHash, now_ms: u64) -> Result<ShareLink, RedeemError> {
+        let sql = format!("SELECT {SHARE} FROM shares s WHERE hash = ?1");
+        let share = self
+            .0
+            .query_row(&sql, [link], share)
+            .optional()?
+            .ok_or(RedeemError::Unknown)?;
+        match share {
+            share if share.expires_ms <= now_ms => Err(RedeemError::Expired),
+            share if share.once && share.used => Err(RedeemError::Used),
+            share => Ok(share),
+        }
+    }
+
     /// Lets a guest in by a share link: with what they had from it already, or with a new grant under `cookie`.
     /// Returns the grant, and whether it is new.
     ///

@@ -249,16 +249,19 @@ async fn every_route_answers_each_role_as_the_table_says() {
         askers.push((name, Some((guest(mode, may_approve), Some(shared)))));
     }
     for (name, who) in &askers {
-        let cookie = match who {
+        let mut cookie = match who {
             None => String::new(),
             Some((_, None)) => world.sign_in().await,
             Some((_, Some(shared))) => world.guest(shared, "x").await,
         };
-        // One of them ends what the cookie admits to, so it comes last.
+        // Some end what the cookie admits to, so they come last.
         let (last, first): (Vec<Route>, Vec<Route>) = Route::ALL
             .iter()
-            .partition(|route| **route == Route::SignOut);
+            .partition(|route| matches!(route, Route::SignOut | Route::SignOutAll));
         for route in first.into_iter().chain(last) {
+            if let (Route::SignOutAll, Some((Role::Owner, _))) = (route, who) {
+                cookie = world.sign_in().await;
+            }
             let path = path(route);
             let origin = format!("{cookie}origin: http://{}\r\n", world.address);
             let body = "{}";

@@ -271,6 +271,53 @@ async fn access_that_expires_while_its_guest_is_there_ends_with_that_reason() {
 }
 
 #[tokio::test]
+async fn what_a_link_allows_is_told_before_it_is_used_and_as_often_as_wanted() {
+    let world = World::new().await;
+    let session = world.owner().await.new_session("r").await;
+    let once = Wishes { once: true, ..VIEW };
+    let shared = world.share(&session, once).await;
+    let token = porthole_door::Link::parse(&shared.link)
+        .expect("a link")
+        .token;
+    let look = async |token: &str| {
+        let body = serde_json::json!({ "token": token }).to_string();
+        world.post("/door/look", "", &body).await
+    };
+    for _ in 0..2 {
+        let answer = look(&token).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let offer: porthole_door::Offer = serde_json::from_str(&answer.body).expect("an offer");
+        assert_eq!((offer.mode.as_str(), offer.once), ("view", true));
+        assert_eq!(offer.expires_ms, shared.share.expires_ms);
+    }
+    world.guest(&shared, "x").await;
+    assert_eq!(look(&token).await.status, 410, "used up");
+    assert_eq!(look("phs_unknown").await.status, 410);
+}
+
+#[tokio::test]
+async fn every_device_signs_out_at_once_and_a_guest_cannot_ask_for_it() {
+    let world = World::new().await;
+    let session = world.owner().await.new_session("r").await;
+    let shared = world.share(&session, VIEW).await;
+    let guest = world.guest(&shared, "x").await;
+    let (one, other) = (world.sign_in().await, world.sign_in().await);
+    let mut watching = world.link(&other).await;
+    assert_eq!(
+        world.post("/door/sign-out-all", &guest, "").await.status,
+        403
+    );
+    assert_eq!(world.get("/door/admitted", &one).await.status, 200);
+    assert_eq!(world.post("/door/sign-out-all", &one, "").await.status, 200);
+    for cookie in [&one, &other] {
+        assert_eq!(world.get("/door/admitted", cookie).await.status, 401);
+    }
+    let word = last_word(&mut watching).await;
+    assert_eq!(cause(word.as_ref()), Some(AccessCause::SignedOut));
+    assert_eq!(world.get("/door/admitted", &guest).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_guest_who_signs_out_is_out_everywhere() {
     let world = World::new().await;
     let session = world.owner().await.new_session("r").await;

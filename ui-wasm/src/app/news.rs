@@ -1,7 +1,8 @@
 //! What news of the server does to the screens.
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, ErrorCode, QuestionId, Topic, TopicDelta, TopicState, replies,
+    Call, CallError, ConversationId, ErrorCode, QuestionId, SessionRow, Topic, TopicDelta,
+    TopicState, replies,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -72,10 +73,11 @@ impl App {
         let now_ms = self.fx.now_ms;
         match (topic, delta) {
             (Topic::Sessions, TopicDelta::Sessions(delta)) => {
+                let before = self.open_row().cloned();
                 self.home.apply_delta(delta);
                 self.mark_read();
                 // Rows of other sessions are not on the screen of a conversation.
-                self.dirty |= self.open.is_none() || self.title_changed();
+                self.dirty |= self.open.is_none() || self.open_row() != before.as_ref();
             }
             (
                 Topic::Conversation {
@@ -94,12 +96,10 @@ impl App {
         }
     }
 
-    fn title_changed(&self) -> bool {
-        let row = self
-            .open
-            .as_ref()
-            .and_then(|(session, _)| self.home.row(session));
-        row.is_some_and(|r| r.title != self.title)
+    /// Returns the row of the session that is open: its title and who is there are on the screen.
+    fn open_row(&self) -> Option<&SessionRow> {
+        let (session, _) = self.open.as_ref()?;
+        self.home.row(session)
     }
 
     fn ended(&mut self, topic: Topic, error: CallError) {
