@@ -276,3 +276,15 @@ fn link_targets(text: &str) -> impl Iterator<Item = String> {
         .filter(|t| !t.is_empty() && !t.contains("://"))
         .map(str::to_owned)
 }
+
+/// A merge that was half done shows in files that no compiler reads.
+#[test]
+fn no_file_holds_what_a_conflict_leaves() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let listed = std::process::Command::new("git")
+        .args(["grep", "-lE", "^(<{7}|>{7}) "])
+        .current_dir(root)
+        .output()
+        .expect("git runs");
+    assert_eq!(String::from_utf8_lossy(&listed.stdout), "");
+}
