@@ -12,6 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    app::Admission,
     escape,
     folders::{self, FolderError, Kind},
 };
@@ -49,6 +50,14 @@ impl Record {
     /// Returns the `Cookie` header's value. A secret.
     pub fn cookie(&self) -> String {
         format!("{}={}", self.cookie_name, self.cookie_value)
+    }
+
+    /// Returns who one is and at which server.
+    pub fn admission(&self) -> Admission {
+        Admission {
+            fingerprint: self.fingerprint.clone(),
+            who: self.who.clone(),
+        }
     }
 
     /// Returns `owner` or `guest`.

@@ -266,9 +266,10 @@ impl Driver {
         match done {
             Done::Input(input) => self.handle(input).await,
             Done::Admitted(record) => {
-                let who = record.who.clone();
+                let admission = record.admission();
                 self.means.record = *record;
-                self.handle(Input::Door(DoorInput::Redeemed(who))).await
+                self.handle(Input::Door(DoorInput::Redeemed(admission)))
+                    .await
             }
             Done::Write(bytes, input) => {
                 if !self.away && terminal::write_all(&bytes).is_err() {

@@ -399,7 +399,6 @@ fn app(folders: &Folders, record: &Record, session: Option<String>) -> Result<Ap
     let now = i64::try_from(driver::wall_ms() / 1000).unwrap_or(0);
     let fixed = Fixed {
         origin: record.origin.clone(),
-        fingerprint: record.fingerprint.clone(),
         colors: colors::depth(var),
         background: colors::background(var),
         unicode: colors::unicode(var),
@@ -414,7 +413,7 @@ fn app(folders: &Folders, record: &Record, session: Option<String>) -> Result<Ap
     let seed = u64::from_le_bytes(seed);
     Ok(App::new(
         fixed,
-        record.who.clone(),
+        record.admission(),
         terminal::size(),
         place,
         seed,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use porthole_bridge::{Event, LinkState, limits};
 use porthole_door::{LinkControl, Redeemer};
 
-use super::{Alarm, App, DoorInput, Effect, Farewell, Page, Trouble, page::Giver};
+use super::{Admission, Alarm, App, DoorInput, Effect, Farewell, Page, Trouble, page::Giver};
 use crate::{
     backoff,
     door::DoorError,
@@ -144,6 +144,9 @@ impl App {
         if why == DoorError::SignedOut {
             return self.access_ended("this computer is no longer admitted here");
         }
+        if why == DoorError::Missing && matches!(self.admission.who, Redeemer::Guest { .. }) {
+            return self.ask_fresh("what you were a guest of is not there any more");
+        }
         let may_help = why.is_transient() || self.link.reached && why.may_pass();
         if !may_help {
             return self.link_ended(why);
@@ -205,11 +208,16 @@ impl App {
         self.menu = None;
     }
 
-    /// The credential is worth nothing any more: it goes, and a fresh link is asked for in the same place.
+    /// The credential is worth nothing any more: it goes, and a fresh link is asked for.
     fn access_ended(&mut self, reason: &str) {
-        if self.link.standing == Standing::Ended {
-            return;
+        if self.link.standing != Standing::Ended {
+            self.out.push(Effect::ForgetCredential);
+            self.ask_fresh(reason);
         }
+    }
+
+    /// A fresh link is asked for in the same place. The record stays: nobody said that the access ended.
+    fn ask_fresh(&mut self, reason: &str) {
         self.link.standing = Standing::Ended;
         self.refuse_dialog("access ended");
         self.out.push(Effect::CancelTransfer);
@@ -218,8 +226,7 @@ impl App {
         });
         self.stop_waiting();
         self.out.push(Effect::Disconnect);
-        self.out.push(Effect::ForgetCredential);
-        let from = match self.who {
+        let from = match self.admission.who {
             Redeemer::Owner => Giver::Oneself,
             Redeemer::Guest { .. } => Giver::Owner,
         };
@@ -263,7 +270,7 @@ impl App {
             DoorInput::Unchanged => self.running_is_wanted(),
             DoorInput::Prepared(sha256) => self.prepared(sha256, now),
             DoorInput::NotPrepared(trouble) => self.not_prepared(trouble, now),
-            DoorInput::Redeemed(who) => self.redeemed(who, now),
+            DoorInput::Redeemed(admission) => self.redeemed(admission, now),
             DoorInput::RedeemFailed(why) => {
                 if let Some(Page::AskLink(ask)) = &mut self.page {
                     ask.refused(why);
@@ -292,8 +299,8 @@ impl App {
         }
     }
 
-    fn redeemed(&mut self, who: Redeemer, now: Instant) {
-        self.who = who;
+    fn redeemed(&mut self, admission: Admission, now: Instant) {
+        self.admission = admission;
         self.page = None;
         self.link.standing = Standing::Connecting;
         self.link.failures = 0;

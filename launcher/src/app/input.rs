@@ -1,8 +1,8 @@
 //! Everything that can happen to the core, as one closed enum. Plain data.
 
 use porthole_bridge::{Outcome, Request, Size};
-use porthole_door::Redeemer;
 
+use super::Admission;
 use crate::{door::DoorError, link::LinkEvent, terminal::event::TerminalEvent};
 
 /// Everything that can happen to the launcher.
@@ -46,7 +46,7 @@ pub enum DoorInput {
     /// There is no bundle to start; what failed and what to do.
     NotPrepared(Trouble),
     /// A fresh link was redeemed.
-    Redeemed(Redeemer),
+    Redeemed(Admission),
     /// A fresh link was not; why.
     RedeemFailed(String),
     /// The credential is forgotten here and, where it could be told, there.

@@ -87,7 +87,7 @@ impl App {
             Item::Resume => {}
             Item::Reload => self.reload(now),
             Item::CopyTrust => {
-                let text = trust::info(&self.fixed, &self.who, self.ui.sha256());
+                let text = trust::info(&self.fixed.origin, &self.admission, self.ui.sha256());
                 self.out.push(Effect::Copy(None, text));
             }
             Item::CancelTransfer => self.cancel_transfer(now),

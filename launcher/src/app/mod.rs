@@ -53,8 +53,6 @@ const FEEDBACK: Duration = Duration::from_secs(4);
 pub struct Fixed {
     /// The server.
     pub origin: String,
-    /// The server's fingerprint.
-    pub fingerprint: String,
     /// How many colours there are.
     pub colors: ColorDepth,
     /// The background.
@@ -71,10 +69,19 @@ pub struct Fixed {
     pub utc_offset_minutes: i16,
 }
 
+/// Who one is and at which server: what a fresh link may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// The server's fingerprint.
+    pub fingerprint: String,
+    /// Who one is there.
+    pub who: Redeemer,
+}
+
 /// What the launcher knows.
 pub struct App {
     fixed: Fixed,
-    who: Redeemer,
+    admission: Admission,
     size: Size,
     screen: Screen,
     undrawn: Option<Vec<u8>>,
@@ -106,11 +113,17 @@ pub struct App {
 
 impl App {
     /// Returns the launcher's first state.
-    pub fn new(fixed: Fixed, who: Redeemer, size: Size, place: Option<Place>, seed: u64) -> Self {
+    pub fn new(
+        fixed: Fixed,
+        admission: Admission,
+        size: Size,
+        place: Option<Place>,
+        seed: u64,
+    ) -> Self {
         let inner = ui_size(size);
         Self {
             fixed,
-            who,
+            admission,
             size,
             screen: Screen::new(inner.cols, inner.rows),
             undrawn: None,

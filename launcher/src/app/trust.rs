@@ -2,7 +2,7 @@
 
 use porthole_door::Redeemer;
 
-use super::{App, Fixed, connection::Standing};
+use super::{Admission, App, connection::Standing};
 use crate::{escape, screen::width};
 
 /// Digits of a bundle's hash that are shown.
@@ -16,7 +16,7 @@ const TITLE_COLUMNS: usize = 60;
 /// Returns the trust line for `cols` columns: the left part and the right part, which fit together with a gap.
 pub(super) fn line(app: &App, cols: u16) -> (String, String) {
     let host = host(&app.fixed.origin);
-    let who = who(&app.who);
+    let who = who(&app.admission.who);
     let ui = ui(app.ui.sha256());
     let state = state(app);
     let said = app.feedback.clone().unwrap_or_else(|| state.clone());
@@ -110,12 +110,12 @@ pub(super) fn title(wish: &str, origin: &str) -> String {
 }
 
 /// Returns what there is to know about whom one talks to, to copy.
-pub(super) fn info(fixed: &Fixed, who_one_is: &Redeemer, sha256: Option<&str>) -> String {
+pub(super) fn info(origin: &str, admission: &Admission, sha256: Option<&str>) -> String {
     format!(
         "server {} key {} you {} UI {}",
-        escape::visible(&fixed.origin),
-        escape::visible(&fixed.fingerprint),
-        who(who_one_is),
+        escape::visible(origin),
+        escape::visible(&admission.fingerprint),
+        who(&admission.who),
         sha256.unwrap_or("none"),
     )
 }

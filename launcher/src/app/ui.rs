@@ -159,7 +159,7 @@ impl App {
             reduced_motion: self.fixed.preferences.reduced_motion,
             theme: self.fixed.preferences.theme.clone(),
             preferences: self.fixed.preferences.for_ui.clone(),
-            role: match self.who {
+            role: match self.admission.who {
                 Redeemer::Owner => Role::Owner,
                 Redeemer::Guest { .. } => Role::Guest,
             },

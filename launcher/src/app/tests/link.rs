@@ -88,8 +88,53 @@ fn an_ended_access_forgets_the_credential_and_asks_for_a_link_in_the_same_place(
     assert!(!world.screen().contains("secret"), "{}", world.screen());
     world.key(KeyCode::Enter);
     assert!(world.did(&Effect::Redeem(Secret("secret-link".into()))));
-    world.give(Input::Door(DoorInput::Redeemed(Redeemer::Owner)));
+    world.give(Input::Door(DoorInput::Redeemed(owner('k'))));
     assert!(world.did(&Effect::Connect(2)));
+}
+
+#[test]
+fn what_is_trusted_after_a_fresh_link_is_the_key_of_that_link() {
+    let mut world = World::new();
+    let copied = |world: &mut World| {
+        world.control(']').key(KeyCode::Char('c'));
+        let mut effects = world.effects.iter();
+        let text = effects.find_map(|effect| match effect {
+            Effect::Copy(_, text) => Some(text.clone()),
+            _ => None,
+        });
+        text.expect("it is copied")
+    };
+    assert!(copied(&mut world).contains(&"k".repeat(43)));
+    world.link(LinkHappening::Down(DoorError::SignedOut));
+    world.give(Input::Door(DoorInput::Redeemed(owner('n'))));
+    let text = copied(&mut world);
+    assert!(text.contains(&"n".repeat(43)), "{text}");
+    assert!(!text.contains(&"k".repeat(43)), "{text}");
+}
+
+#[test]
+fn a_guest_whose_session_is_missing_enters_a_fresh_link_and_the_record_stays() {
+    let mut world = World::new();
+    world.app.admission.who = Redeemer::Guest {
+        session: "s".into(),
+        mode: "view".into(),
+        may_approve: false,
+        name: "Ada".into(),
+        title: String::new(),
+        expires_ms: 0,
+    };
+    world.link(LinkHappening::Up);
+    world.link(LinkHappening::Down(DoorError::Missing));
+    assert!(
+        world.screen().contains("is not there any more"),
+        "{}",
+        world.screen()
+    );
+    assert!(world.screen().contains("Ask the owner of the session"));
+    assert!(!world.did(&Effect::ForgetCredential), "nobody said so");
+    world.give(Input::Terminal(TerminalEvent::Paste("fresh".into())));
+    world.key(KeyCode::Enter);
+    assert!(world.did(&Effect::Redeem(Secret("fresh".into()))));
 }
 
 #[test]

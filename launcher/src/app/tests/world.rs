@@ -11,6 +11,14 @@ use crate::{
 pub(super) const HASH: &str = "3f9a21c04d7e0000000000000000000000000000000000000000000000000000";
 pub(super) const OTHER: &str = "aaaa21c04d7e0000000000000000000000000000000000000000000000000000";
 
+/// The owner at the server whose fingerprint is 43 times that digit.
+pub(super) fn owner(digit: char) -> Admission {
+    Admission {
+        fingerprint: digit.to_string().repeat(43),
+        who: Redeemer::Owner,
+    }
+}
+
 pub(super) struct World {
     pub(super) app: App,
     pub(super) now: Instant,
@@ -26,7 +34,6 @@ impl World {
     pub(super) fn sized(cols: u16, rows: u16, cached: Option<String>) -> Self {
         let fixed = Fixed {
             origin: "http://127.0.0.1:7420".into(),
-            fingerprint: "k".repeat(43),
             colors: ColorDepth::True,
             background: Background::Dark,
             unicode: true,
@@ -36,7 +43,7 @@ impl World {
             utc_offset_minutes: 0,
         };
         let size = Size { cols, rows };
-        let mut app = App::new(fixed, Redeemer::Owner, size, None, 7);
+        let mut app = App::new(fixed, owner('k'), size, None, 7);
         let now = Instant::now();
         let effects = app.begin(cached, now);
         Self { app, now, effects }
