@@ -11,7 +11,7 @@ use std::{
 };
 
 use porthole_bridge::limits::CODE_BYTES;
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::{Effort, UiFault, engine};
 use crate::bundle::sha256_hex;
@@ -49,7 +49,6 @@ pub(super) fn store(
     let path = path(cache_dir, origin, sha256, effort)
         .ok_or_else(|| UiFault::SandboxFailed("no engine on this machine".into()))?;
     write(cache_dir, &path, bytes)
-        .and_then(|()| open(&path))
         .map_err(|error| UiFault::SandboxFailed(format!("the cache: {}", error.kind())))
 }
 
@@ -63,13 +62,19 @@ fn path(cache_dir: &Path, origin: &str, sha256: &str, effort: Effort) -> Option<
     Some(cache_dir.join(key))
 }
 
-fn write(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<Artifact> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+    // Else another launcher may remove what this one is writing or has not opened yet.
+    let lock = File::open(dir)?;
+    flock(&lock, FlockOperation::LockExclusive)?;
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(bytes)?;
     file.persist(path)?;
-    prune(dir)
+    let kept = open(path)?;
+    // What cannot be removed costs room and nothing else.
+    let _ = prune(dir);
+    Ok(kept)
 }
 
 fn prune(dir: &Path) -> io::Result<()> {
@@ -144,6 +149,22 @@ mod tests {
             .expect("stored");
         }
         assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), KEPT);
+    }
+
+    #[test]
+    fn launchers_that_start_at_once_do_not_hinder_each_other() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store_all = |origin: String| {
+            for number in 0..50 {
+                let sha256 = number.to_string();
+                store(dir.path(), &origin, &sha256, Effort::Quick, b"code").expect("stored");
+            }
+        };
+        std::thread::scope(|scope| {
+            for launcher in 0..4 {
+                scope.spawn(move || store_all(format!("http://{launcher}")));
+            }
+        });
     }
 
     #[tokio::test]
