@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, QuestionId,
-    RequestId, RunId, SessionState, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
+    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, NestedCall, Policy,
+    QuestionId, RequestId, RunId, SessionState, SubmissionId, Thinking, ToolDetail, TurnId, Usage,
 };
 
 /// A conversation as it is now: its newest page of entries and everything that is going on.
@@ -189,6 +189,9 @@ pub struct ToolRun {
     pub started_ms: Option<u64>,
     /// Its output so far, for a command.
     pub output: Option<RunOutput>,
+    /// The calls that a script has made so far, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nested: Vec<NestedCall>,
 }
 
 /// Where a tool call is.

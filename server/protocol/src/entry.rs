@@ -88,6 +88,12 @@ pub enum EntryBody {
         detail: ToolDetail,
         /// How long it ran, in milliseconds.
         duration_ms: u64,
+        /// The calls that a script made, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nested: Vec<NestedCall>,
+        /// The images that came with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// A command that a person ran.
     Shell {
@@ -187,6 +193,23 @@ pub enum Block {
         /// The arguments; `null` where they were no valid JSON (such a call never runs).
         arguments: serde_json::Value,
     },
+}
+
+/// A tool call that a script made. It has no entry of its own: only the script saw its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NestedCall {
+    /// Its id; a question about it names it.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// What it is about, one line.
+    pub subject: String,
+    /// How it ended; `None`: it has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ToolOutcome>,
+    /// One short line for people; empty while it goes on.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
 }
 
 /// How a tool call ended.

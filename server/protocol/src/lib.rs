@@ -19,7 +19,7 @@ pub use conversation::{
 };
 pub use entry::{
     Attachment, Author, AuthorKind, Block, DiffLine, DiffMark, Entry, EntryBody, FileHits,
-    ToolDetail, ToolOutcome, Usage,
+    NestedCall, ToolDetail, ToolOutcome, Usage,
 };
 pub use frame::{
     ClientFrame, FrameError, ServerFrame, Topic, TopicDelta, TopicState, decode, encode,

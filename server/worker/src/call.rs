@@ -196,6 +196,8 @@ impl Conversation {
             text: result.text,
             detail: result.detail,
             duration_ms: out.now_ms.saturating_sub(started),
+            nested: Vec::new(),
+            attachments: Vec::new(),
         };
         self.add(author, Some(id), body, None, out);
     }

@@ -215,6 +215,7 @@ fn tool(call: &LiveCall) -> Option<ToolRun> {
         state,
         started_ms: call.row.started_ms,
         output: call.output.clone(),
+        nested: Vec::new(),
     })
 }
 
@@ -226,6 +227,7 @@ fn shell(shell: &LiveShell) -> ToolRun {
         state: ToolRunState::Running,
         started_ms: Some(shell.row.started_ms),
         output: shell.output.clone(),
+        nested: Vec::new(),
     }
 }
 

@@ -39,6 +39,8 @@ fn result(call: &str, text: &str) -> EntryBody {
         text: text.into(),
         detail: ToolDetail::Text,
         duration_ms: 0,
+        nested: Vec::new(),
+        attachments: Vec::new(),
     }
 }
 

@@ -254,6 +254,7 @@ fn running(bytes: u64) -> porthole_protocol::ToolRun {
             complete: false,
             source_incomplete: false,
         }),
+        nested: Vec::new(),
     }
 }
 

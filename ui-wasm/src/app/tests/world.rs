@@ -386,6 +386,8 @@ pub(super) fn talked() -> ConversationState {
         text: String::new(),
         detail: ToolDetail::Text,
         duration_ms: 8_400,
+        nested: Vec::new(),
+        attachments: Vec::new(),
     };
     let mut state = empty();
     state.entries = vec![

@@ -139,6 +139,8 @@ impl Talk for ConversationState {
             text: "what the model was told".into(),
             detail,
             duration_ms: if tool == "shell" { 8_400 } else { 20 },
+            nested: Vec::new(),
+            attachments: Vec::new(),
         };
         self.add(author(AuthorKind::Tool, tool, tool), body);
     }
@@ -195,6 +197,7 @@ pub(super) fn runs(id: &str, subject: &str, state: ToolRunState) -> ToolRun {
         state,
         started_ms: Some(NOW - 7_000),
         output: (state == ToolRunState::Running).then_some(output),
+        nested: Vec::new(),
     }
 }
 
