@@ -161,7 +161,9 @@ const fn roles(method: Method) -> For {
         | Method::ShareList
         | Method::ShareRevoke
         | Method::DeviceList
-        | Method::DeviceSignOut => For::Owner,
+        | Method::DeviceSignOut
+        | Method::SessionDelete
+        | Method::SessionClone => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit
         | Method::Withdraw
@@ -242,6 +244,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
         | Call::SessionRestore { session }
+        | Call::SessionDelete { session }
+        | Call::SessionClone { session, .. }
         | Call::SessionRetry { session }
         | Call::SessionRead { session }
         | Call::Submit { session, .. }
@@ -344,6 +348,8 @@ mod tests {
         share.revoke                         owner
         device.list                          owner
         device.sign_out                      owner
+        session.delete                       owner
+        session.clone                        owner
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
         worker's report                      worker

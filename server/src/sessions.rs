@@ -103,7 +103,9 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => {
+        | Call::DeviceSignOut { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => {
             return Err(CallError::new(
                 ErrorCode::Internal,
                 "this call changes no session",

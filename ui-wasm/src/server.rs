@@ -340,7 +340,9 @@ fn changes(call: &Call) -> bool {
         | Call::Move { .. }
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }

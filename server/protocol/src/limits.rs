@@ -42,3 +42,5 @@ pub const TAIL_LINES: usize = 2_000;
 pub const TAIL_BYTES: usize = 50 << 10;
 /// Submissions that may wait in one conversation.
 pub const QUEUED_SUBMISSIONS: usize = 32;
+/// For how long a deleted session can be restored, in seconds.
+pub const UNDO_SECONDS: u64 = 10 * 60;

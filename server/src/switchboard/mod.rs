@@ -475,7 +475,9 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }

@@ -47,7 +47,9 @@ fn need(method: Method) -> Need {
         | Method::ShareList
         | Method::ShareRevoke
         | Method::DeviceList
-        | Method::DeviceSignOut => Need::Own,
+        | Method::DeviceSignOut
+        | Method::SessionDelete
+        | Method::SessionClone => Need::Own,
     }
 }
 

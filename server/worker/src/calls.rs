@@ -276,7 +276,9 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => Err(not_here(method)),
+        | Call::DeviceSignOut { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => Err(not_here(method)),
     }
 }
 

@@ -216,8 +216,14 @@ impl App {
             | Call::ArchiveChild { .. }
             | Call::Move { .. }
             | Call::ShareRevoke { .. }
-            | Call::DeviceSignOut { .. } => {
+            | Call::DeviceSignOut { .. }
+            | Call::SessionDelete { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
+            }
+            Call::SessionClone { .. } => {
+                if let Some(made) = read::<replies::Created>(result, &mut self.fx) {
+                    self.open(made.session, ConversationId::ROOT);
+                }
             }
             Call::OpenChild { session, .. } | Call::Fork { session, .. } => {
                 if let Some(opened) = read::<replies::Opened>(result, &mut self.fx) {
