@@ -25,6 +25,7 @@ mod sse;
 mod think;
 
 mod practice;
+mod price;
 
 mod debug;
 
@@ -34,6 +35,7 @@ mod scripted;
 pub(crate) use api::Api;
 pub use debug::debug_stream;
 pub use inventory::{Inventory, InventoryError, Model};
+pub use price::cost_nanos;
 pub use retry::retry_delay;
 pub use types::{
     AnswerBlock, FileContent, ModelError, ModelErrorKind, Piece, Prompt, PromptFile, PromptItem,
