@@ -19,7 +19,7 @@ use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Topic, Who, encode, limits,
+    SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
@@ -88,6 +88,11 @@ impl Switchboard {
     /// Returns the home list.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Returns the settings that hold.
+    pub fn settings(&self) -> &Settings {
+        self.settings.settings()
     }
 
     /// Returns how many of everything there are.

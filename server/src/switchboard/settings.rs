@@ -23,6 +23,10 @@ impl Board {
         }
     }
 
+    pub(super) fn settings(&self) -> &porthole_protocol::Settings {
+        &self.state.settings
+    }
+
     /// Returns which version holds.
     pub(super) fn version(&self) -> u64 {
         self.state.version
