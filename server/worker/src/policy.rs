@@ -55,6 +55,9 @@ const READ_ONLY: &str = "Refused: this conversation is read-only. Nothing was ch
 
 /// Told to the model where the owner switched a tool off.
 const OFF: &str = "Refused: the owner of this server switched this tool off. Do without it.";
+/// Told to the model of tools that nobody here knows, where nothing may change.
+const READ_ONLY_OUTSIDE: &str = "Refused: this conversation is read-only, and what a tool of an MCP server does is not known here. \
+     Nothing was called.";
 
 /// Told to the model of what belongs to the server.
 const CLOSED: &str =
@@ -85,15 +88,20 @@ fn by_policy(policy: Policy, effect: &ToolEffect) -> Verdict {
     match (policy, effect) {
         // Whatever the policy says: sessions of others and the server's secrets are there.
         (_, ToolEffect::Closed) => Verdict::Refuse(CLOSED),
-        // A delegated task asks for itself, call by call, under the same policy.
-        (_, ToolEffect::Reads | ToolEffect::Delegates { .. }) | (Policy::Auto, _) => Verdict::Run,
+        // A delegated task and a script ask for themselves, call by call, under the same policy.
+        (_, ToolEffect::Reads | ToolEffect::Delegates { .. } | ToolEffect::Scripts)
+        | (Policy::Auto, _) => Verdict::Run,
+        (Policy::ReadOnly, ToolEffect::Calls { .. }) => Verdict::Refuse(READ_ONLY_OUTSIDE),
         (Policy::ReadOnly, ToolEffect::Edits { .. } | ToolEffect::Executes { .. }) => {
             Verdict::Refuse(READ_ONLY)
         }
         (Policy::ReadOnly, ToolEffect::ReadsOutside) => Verdict::Run,
         (
             Policy::Ask,
-            ToolEffect::ReadsOutside | ToolEffect::Edits { .. } | ToolEffect::Executes { .. },
+            ToolEffect::ReadsOutside
+            | ToolEffect::Edits { .. }
+            | ToolEffect::Executes { .. }
+            | ToolEffect::Calls { .. },
         ) => Verdict::Ask,
     }
 }
@@ -102,10 +110,12 @@ fn by_policy(policy: Policy, effect: &ToolEffect) -> Verdict {
 pub(crate) fn key(tool: &str, subject: &str, effect: &ToolEffect) -> String {
     match effect {
         ToolEffect::Executes { command } => format!("{tool}\n{command}"),
+        ToolEffect::Calls { arguments } => format!("{tool}\n{arguments}"),
         ToolEffect::Edits { .. }
         | ToolEffect::Reads
         | ToolEffect::ReadsOutside
         | ToolEffect::Closed
+        | ToolEffect::Scripts
         | ToolEffect::Delegates { .. } => format!("{tool}\n{subject}"),
     }
 }
@@ -120,6 +130,9 @@ mod tests {
             command: "ls".into(),
         };
         let edit = ToolEffect::Edits { inside: true };
+        let outside = ToolEffect::Calls {
+            arguments: "{}".into(),
+        };
         let none = BTreeSet::new();
         let refuse = Verdict::Refuse(READ_ONLY);
         for (policy, effect, verdict) in [
@@ -134,6 +147,15 @@ mod tests {
                 &ToolEffect::Closed,
                 Verdict::Refuse(CLOSED),
             ),
+            (Policy::Ask, &outside, Verdict::Ask),
+            (Policy::Auto, &outside, Verdict::Run),
+            (
+                Policy::ReadOnly,
+                &outside,
+                Verdict::Refuse(READ_ONLY_OUTSIDE),
+            ),
+            (Policy::Ask, &ToolEffect::Scripts, Verdict::Run),
+            (Policy::ReadOnly, &ToolEffect::Scripts, Verdict::Run),
             (Policy::Ask, &edit, Verdict::Ask),
             (Policy::Ask, &run, Verdict::Ask),
             (Policy::Auto, &ToolEffect::Reads, Verdict::Run),

@@ -166,6 +166,7 @@ impl Session {
         for (_, run) in self.runs.drain() {
             run.task.abort();
         }
+        self.waiting.clear();
         self.idle = None;
     }
 
