@@ -152,6 +152,12 @@ pub fn change(
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
         | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::PromptsList { .. }
+        | Call::Responses { .. }
         | Call::SessionClone { .. } => {
             return Err(CallError::new(
                 ErrorCode::Internal,

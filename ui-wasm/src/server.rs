@@ -341,6 +341,7 @@ fn changes(call: &Call) -> bool {
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceSignOut { .. }
+        | Call::SettingsSave { .. }
         | Call::SessionDelete { .. }
         | Call::SessionClone { .. } => true,
         Call::History { .. }
@@ -348,6 +349,11 @@ fn changes(call: &Call) -> bool {
         | Call::FilesFind { .. }
         | Call::Models {}
         | Call::ShareList { .. }
-        | Call::DeviceList {} => false,
+        | Call::DeviceList {}
+        | Call::SettingsGet {}
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }
