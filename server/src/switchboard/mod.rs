@@ -3,10 +3,14 @@
 
 mod event;
 mod home;
+mod jobs;
 mod presence;
 mod seats;
+mod settings;
 mod workers;
 
+#[cfg(test)]
+mod lives;
 #[cfg(test)]
 mod pair;
 #[cfg(test)]
@@ -18,13 +22,14 @@ use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Topic, Who, encode, limits,
+    SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
 
 pub use event::{Effect, Input};
 pub use home::{Home, Line, unknown_session};
+pub use jobs::Copying;
 
 use crate::{
     catalog::Session,
@@ -45,6 +50,7 @@ pub struct Switchboard {
     present: presence::Due,
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
+    settings: settings::Board,
     down: bool,
 }
 
@@ -71,6 +77,7 @@ impl Switchboard {
             machine,
             present: presence::Due::default(),
             home_dir: String::new(),
+            settings: settings::Board::new(epoch),
             down: false,
         }
     }
@@ -85,6 +92,11 @@ impl Switchboard {
     /// Returns the home list.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Returns the settings that hold.
+    pub fn settings(&self) -> &Settings {
+        self.settings.settings()
     }
 
     /// Returns how many of everything there are.
@@ -129,7 +141,13 @@ impl Switchboard {
             } => self.answer(connection, id, result, out),
             Input::Kept(session) => self.kept(*session, out),
             Input::Retry(session) => self.retry(&session, out),
-            Input::Halt(session) => self.halt(&session, out),
+            Input::Halt { session, error } => self.halt(&session, &error, out),
+            Input::Copy(copying) => self.copy(copying, out),
+            Input::RemoveDue {
+                session,
+                deleted_ms,
+            } => self.remove_due(&session, deleted_ms, out),
+            Input::JobDone(session) => self.job_done(&session, out),
             Input::Worker {
                 session,
                 generation,
@@ -139,7 +157,7 @@ impl Switchboard {
             Input::WorkerBorn {
                 session,
                 generation,
-            } => self.workers.born(&session, generation),
+            } => self.worker_born(&session, generation, out),
             Input::WorkerGone {
                 session,
                 generation,
@@ -152,6 +170,7 @@ impl Switchboard {
                 cause,
                 reason,
             } => self.access_ended(&whose, cause, &reason, out),
+            Input::Settings(state) => self.settings_changed(*state, out),
             Input::PresenceDue(session) => self.presence_due(&session, out),
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
@@ -162,6 +181,9 @@ impl Switchboard {
     }
 
     fn resume(&mut self, out: &mut Vec<Effect>) {
+        for (session, deleted_ms) in self.home.deleted() {
+            out.push(remove_later(session.clone(), deleted_ms));
+        }
         let busy = |line: &&Line| line.session.busy && !line.session.archived;
         let ids: Vec<_> = self
             .home
@@ -313,7 +335,7 @@ impl Switchboard {
             Access::Unknown => Err(unknown_session()),
         };
         let ready = allowed.and_then(|()| match &topic {
-            Topic::Sessions => Ok(()),
+            Topic::Sessions | Topic::Settings => Ok(()),
             Topic::Conversation { session, .. } => self.can_work(session),
         });
         match ready {
@@ -336,6 +358,7 @@ impl Switchboard {
         }
         match &topic {
             Topic::Sessions => self.send_home(connection, out),
+            Topic::Settings => self.send_settings(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
                 self.presence_changed(&session, out);
@@ -375,6 +398,9 @@ impl Switchboard {
 
     fn kept(&mut self, session: Session, out: &mut Vec<Effect>) {
         let id = session.id.clone();
+        if let Some(deleted_ms) = session.deleted_ms {
+            out.push(remove_later(id.clone(), deleted_ms));
+        }
         let delta = self.home.put(session);
         self.publish(&id, &delta, out);
     }
@@ -461,6 +487,14 @@ impl Switchboard {
     }
 }
 
+fn remove_later(session: SessionId, deleted_ms: u64) -> Effect {
+    Effect::RemoveAt {
+        session,
+        deleted_ms,
+        at_ms: deleted_ms.saturating_add(limits::UNDO_SECONDS * 1000),
+    }
+}
+
 fn is_the_servers(call: &Call) -> bool {
     match call {
         Call::SessionCreate { .. }
@@ -475,7 +509,13 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }
@@ -492,7 +532,9 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
-        | Call::FilesFind { .. } => false,
+        | Call::FilesFind { .. }
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }
 

@@ -171,3 +171,6 @@ pub(crate) fn told(nested: &[NestedCall]) -> String {
     let lines: String = nested.iter().map(line).collect();
     format!("\nThe script had made these calls:{lines}")
 }
+
+#[cfg(test)]
+mod tests;

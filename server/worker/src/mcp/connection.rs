@@ -42,10 +42,24 @@ use crate::{
     model::{Clients, Key, mask},
 };
 
-/// How long a server may take to start and to list its tools.
-const START: Duration = Duration::from_secs(10);
-/// How long a call may take without a sign of progress.
-const SILENCE: Duration = Duration::from_secs(60);
+/// How long a server may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// To start and to list its tools.
+    pub(super) start: Duration,
+    /// For a call, without a sign of progress.
+    pub(super) silence: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(10),
+            silence: Duration::from_secs(60),
+        }
+    }
+}
+
 /// How long a call may take whatever it says of its progress.
 const CALL: Duration = Duration::from_secs(600);
 /// How long telling a server that a call is stopped may take.
@@ -68,6 +82,7 @@ pub(super) struct Connection {
     changed: Arc<AtomicBool>,
     side: Arc<Side>,
     secrets: Vec<Key>,
+    patience: Patience,
     _program: Option<Beside>,
 }
 
@@ -133,6 +148,7 @@ impl Connection {
         cwd: &Path,
         variables: &[(OsString, OsString)],
         variable: fn(&str) -> Option<String>,
+        patience: Patience,
     ) -> Result<Self, String> {
         let mut secrets = Vec::new();
         for name in config.secrets() {
@@ -179,13 +195,14 @@ impl Connection {
                 changed,
                 side: Arc::clone(&side),
                 secrets: keys.clone(),
+                patience,
                 _program: program,
             };
             let server = config.name.as_str();
             connection.list(server).await.map(|()| connection)
         };
-        let started = timeout(START, started).await.unwrap_or_else(|_| {
-            let seconds = START.as_secs();
+        let started = timeout(patience.start, started).await.unwrap_or_else(|_| {
+            let seconds = patience.start.as_secs_f64();
             Err(format!("it was not ready within {seconds} s"))
         });
         started.map_err(|why| masked(format!("{why}{}", side.told()), &keys))
@@ -199,7 +216,10 @@ impl Connection {
     /// Lists the tools again where the server said that they changed.
     pub(super) async fn refresh(&self, server: &str) {
         if self.changed.swap(false, Ordering::Relaxed)
-            && !matches!(timeout(START, self.list(server)).await, Ok(Ok(())))
+            && !matches!(
+                timeout(self.patience.start, self.list(server)).await,
+                Ok(Ok(()))
+            )
         {
             // It is tried again before the next turn; what was listed before stays.
             self.changed.store(true, Ordering::Relaxed);
@@ -238,11 +258,15 @@ impl Connection {
     ) -> Called {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::with_timeout(SILENCE)
+        let options = PeerRequestOptions::with_timeout(self.patience.silence)
             .reset_timeout_on_progress()
             .with_max_total_timeout(CALL);
         let peer = self.service.peer();
-        let sent = timeout(SILENCE, peer.send_request_with_option(request, options)).await;
+        let sent = timeout(
+            self.patience.silence,
+            peer.send_request_with_option(request, options),
+        )
+        .await;
         let handle = match sent {
             Ok(Ok(handle)) => handle,
             Ok(Err(error)) => return Called::Failed(self.words(&error)),
@@ -276,7 +300,7 @@ impl Connection {
         let words = match error {
             ServiceError::McpError(error) => format!("it says: {}", error.message),
             ServiceError::Timeout { timeout } => {
-                format!("it gave no sign for {} s", timeout.as_secs())
+                format!("it gave no sign for {} s", timeout.as_secs_f64())
             }
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
                 format!("it ended{}", self.side.told())

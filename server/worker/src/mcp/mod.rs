@@ -26,13 +26,13 @@ use crate::{
     tool::{ToolResult, is_secret_name},
 };
 use config::{Reach, ServerConfig};
-use connection::{Called, Connection};
+use connection::{Called, Connection, Patience};
 
 /// Largest `mcp.toml`.
 const FILE_BYTES: u64 = 256 << 10;
 /// Most tools of all servers together.
 const MOST_TOOLS: usize = 128;
-/// The pause after a server that ended or did not start; it doubles.
+/// The pause after a server that ended or did not start; it doubles, up to a bound.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Of the worker's own variables only these reach a server: it is somebody else's program.
@@ -120,6 +120,8 @@ pub(crate) struct Servers {
     data: PathBuf,
     cwd: PathBuf,
     variable: fn(&str) -> Option<String>,
+    patience: Patience,
+    first_pause: Duration,
     known: Mutex<Known>,
 }
 
@@ -154,6 +156,8 @@ impl Servers {
             data,
             cwd,
             variable,
+            patience: Patience::default(),
+            first_pause: FIRST_PAUSE,
             known: Mutex::default(),
         }
     }
@@ -208,7 +212,7 @@ impl Servers {
             // One that ended has its pause too: a server that dies at every call shall not be started at every call.
             let lasted = state.since.is_some_and(|since| now > since + LONGEST_PAUSE);
             let before = state.again.filter(|_| !lasted);
-            let pause = before.map_or(FIRST_PAUSE, |(_, pause)| pause);
+            let pause = before.map_or(self.first_pause, |(_, pause)| pause);
             state.again = Some((now + pause, next(pause)));
             "it ended".clone_into(&mut state.why);
         }
@@ -216,7 +220,14 @@ impl Servers {
             return Err(state.why.clone());
         }
         let variables = self.variables();
-        let started = Connection::start(&server.config, &self.cwd, &variables, self.variable).await;
+        let started = Connection::start(
+            &server.config,
+            &self.cwd,
+            &variables,
+            self.variable,
+            self.patience,
+        )
+        .await;
         match started {
             Ok(connection) => {
                 let connection = Arc::new(connection);
@@ -229,7 +240,7 @@ impl Servers {
                     server = server.config.name,
                     "an MCP server is not up: {why}"
                 );
-                let pause = state.again.map_or(FIRST_PAUSE, |(_, pause)| pause);
+                let pause = state.again.map_or(self.first_pause, |(_, pause)| pause);
                 state.again = Some((Instant::now() + pause, next(pause)));
                 state.why.clone_from(&why);
                 Err(why)
@@ -337,3 +348,6 @@ impl Servers {
 fn next(pause: Duration) -> Duration {
     (pause * 2).min(LONGEST_PAUSE)
 }
+
+#[cfg(test)]
+mod tests;
