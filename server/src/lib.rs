@@ -17,6 +17,9 @@ pub mod name;
 pub mod sessions;
 pub mod token;
 
+mod entries;
+pub mod search;
+
 pub mod diagnostics;
 pub mod redact;
 

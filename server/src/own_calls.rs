@@ -28,6 +28,24 @@ impl Server {
         call: Call,
         pass: &Pass,
     ) {
+        if let Call::Search {
+            session,
+            text,
+            limit,
+            before,
+        } = call
+        {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let found = server.clone().found(session, text, limit, before).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: found.and_then(|found| reply(&found)),
+                });
+            });
+            return;
+        }
         let asks_models = matches!(
             call,
             Call::Models {} | Call::SessionCreate { model: Some(_), .. }

@@ -153,6 +153,7 @@ const fn roles(method: Method) -> For {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
+        | Method::SessionExport
         | Method::Configure
         | Method::ArchiveChild
         | Method::Move
@@ -174,7 +175,7 @@ const fn roles(method: Method) -> For {
         | Method::OpenChild
         | Method::Fork
         | Method::FilesFind => For::Writers,
-        Method::History | Method::OutputRead => For::Readers,
+        Method::History | Method::OutputRead | Method::Search => For::Readers,
     }
 }
 
@@ -232,7 +233,7 @@ pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
 /// Returns the session that a call is about.
 pub fn session_of(call: &Call) -> Option<&SessionId> {
     match call {
-        Call::ShareList { session } => session.as_ref(),
+        Call::ShareList { session } | Call::Search { session, .. } => session.as_ref(),
         Call::SessionCreate { .. }
         | Call::Models {}
         | Call::ShareRevoke { .. }
@@ -261,6 +262,7 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::ArchiveChild { session, .. }
         | Call::Move { session, .. }
         | Call::FilesFind { session, .. }
+        | Call::SessionExport { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
     }
 }
@@ -339,6 +341,8 @@ mod tests {
         conversation.archive                 owner
         conversation.move                    owner
         files.find                           owner full+approve full
+        search                               owner full+approve full view+approve view
+        session.export                       owner
         share.create                         owner
         share.list                           owner
         share.revoke                         owner

@@ -98,6 +98,8 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
         | Call::FilesFind { .. }
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }

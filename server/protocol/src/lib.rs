@@ -8,6 +8,7 @@ mod frame;
 mod ids;
 pub mod limits;
 mod model;
+mod search;
 mod session;
 mod share;
 
@@ -29,6 +30,7 @@ pub use ids::{
     SessionId, SubmissionId, TurnId,
 };
 pub use model::{ModelInfo, ModelRef, Policy, Thinking};
+pub use search::{ExportFormat, Hit};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
 pub use share::{DeviceRow, Guest, Person, Presence, Share, Standing, share_words};
 

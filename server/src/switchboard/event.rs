@@ -7,7 +7,10 @@ use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     Call, CallError, ClientFrame, SessionId, Topic, Who, decode, limits::CLIENT_FRAME_BYTES,
 };
-use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use porthole_worker::{
+    Kept,
+    wire::{ConnectionId, FromWorker, ToWorker},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -190,6 +193,17 @@ pub enum Effect {
     },
     /// Write what is kept of a session.
     Save(Box<Session>),
+    /// Look through what is new in a session.
+    Index(SessionId),
+    /// Give what a worker told to whoever asked for it.
+    Entries {
+        /// Which session's.
+        session: SessionId,
+        /// The number of the question.
+        ask: u64,
+        /// What it told.
+        kept: Box<Kept>,
+    },
 }
 
 impl Input {

@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Topic, Who, encode, limits,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, Role, ServerFrame,
+    SessionId, SessionState, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
@@ -234,6 +234,7 @@ impl Switchboard {
         call: Call,
         out: &mut Vec<Effect>,
     ) {
+        let call = within_reach(call, &who.role);
         if is_the_servers(&call) {
             let Some(pass) = self.seats.pass(connection).cloned() else {
                 return;
@@ -461,6 +462,27 @@ impl Switchboard {
     }
 }
 
+/// A guest's search is one of the guest's own session.
+fn within_reach(call: Call, role: &Role) -> Call {
+    match (call, role) {
+        (
+            Call::Search {
+                session: None,
+                text,
+                limit,
+                before,
+            },
+            Role::Guest { session, .. },
+        ) => Call::Search {
+            session: Some(session.clone()),
+            text,
+            limit,
+            before,
+        },
+        (call, _) => call,
+    }
+}
+
 fn is_the_servers(call: &Call) -> bool {
     match call {
         Call::SessionCreate { .. }
@@ -471,6 +493,8 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }

@@ -99,6 +99,7 @@ fn find(server: &Server, session: &Session, source: &Source) -> Option<Found> {
                 media_type: "text/plain".to_owned(),
             })
         }
+        Source::Export(_) => None,
         Source::File(path) => {
             let path = Path::new(std::ffi::OsStr::from_bytes(path));
             let guess = mime_guess::from_path(path).first_raw();

@@ -42,6 +42,8 @@ fn need(method: Method) -> Need {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
+        | Method::Search
+        | Method::SessionExport
         | Method::Models
         | Method::ShareCreate
         | Method::ShareList

@@ -31,3 +31,4 @@ mod view;
 pub mod wire;
 
 pub use session::{RunError, run};
+pub use store::{Kept, Shelf, ShelfError};

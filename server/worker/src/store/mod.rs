@@ -7,6 +7,7 @@
 )]
 pub(crate) mod disk;
 mod history;
+mod kept;
 mod lock;
 mod read;
 mod schema;
@@ -20,6 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::record::{ConversationRow, Loaded, Record};
 pub(crate) use history::{Lineage, Page};
+pub use kept::{Kept, Shelf, ShelfError};
 use lock::Lock;
 
 /// Why the store did not do it.
@@ -223,6 +225,12 @@ impl Store {
         limit: usize,
     ) -> Result<Page, StoreError> {
         self.run(move |connection| history::page(connection, &lineage, before, limit))
+            .await
+    }
+
+    /// Returns what was committed after an entry, of every conversation.
+    pub(crate) async fn kept(&self, after: u64) -> Result<Kept, StoreError> {
+        self.run(move |connection| kept::after(connection, after))
             .await
     }
 
