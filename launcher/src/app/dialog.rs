@@ -38,6 +38,8 @@ pub(super) struct Dialog {
     held: Option<(Key, Instant)>,
     /// A yes was pressed and the silence after it has not passed.
     sure: bool,
+    /// It is drawn as one that a yes answers. What counts is the time of the key, not this.
+    pub(super) lit: bool,
 }
 
 /// How a key answered.
@@ -60,6 +62,7 @@ impl Dialog {
             deaf_until: None,
             held: None,
             sure: false,
+            lit: false,
         }
     }
 
@@ -77,6 +80,13 @@ impl Dialog {
         }
     }
 
+    /// Returns from when on a yes counts, where nothing else is pressed; `None`: it has not been drawn, or a yes was pressed.
+    fn listens_from(&self) -> Option<Instant> {
+        let held = self.held.filter(|(key, _)| is_yes(*key));
+        let deaf_until = self.deaf_until.filter(|_| !self.sure)?;
+        Some(held.map_or(deaf_until, |(_, until)| until.max(deaf_until)))
+    }
+
     fn answer(&mut self, key: Key, press: Press, now: Instant) -> Answer {
         let is_held = self
             .held
@@ -92,7 +102,7 @@ impl Dialog {
         }
         let modifiers = key.modifiers;
         match key.code {
-            KeyCode::Char('y') if modifiers.control && !modifiers.alt => Answer::Yes,
+            _ if is_yes(key) => Answer::Yes,
             KeyCode::Enter | KeyCode::Escape | KeyCode::Char(' ' | 'n' | 'N') => Answer::No,
             KeyCode::Char('c') if modifiers.control => Answer::No,
             KeyCode::Up => Answer::Scroll(-1),
@@ -106,6 +116,11 @@ impl Dialog {
             }
         }
     }
+}
+
+/// The one key that says yes.
+fn is_yes(key: Key) -> bool {
+    key.code == KeyCode::Char('y') && key.modifiers.control && !key.modifiers.alt
 }
 
 impl App {
@@ -140,11 +155,24 @@ impl App {
     }
 
     /// Notes that what was drawn last is on the screen: from now on a dialog can be answered, after its silence.
-    pub fn shown(&mut self, now: Instant) {
-        if let Some(dialog) = &mut self.dialog
-            && dialog.deaf_until.is_none()
-        {
-            dialog.deaf_until = Some(now + HUSH);
+    /// Returns when an alarm is due from which on it can.
+    pub fn shown(&mut self, now: Instant) -> Option<Instant> {
+        let dialog = self.dialog.as_mut().filter(|d| d.deaf_until.is_none())?;
+        dialog.deaf_until = Some(now + HUSH);
+        dialog.listens_from()
+    }
+
+    /// Keeps what an open question looks like true: whether it may be answered by now.
+    pub(super) fn watch_dialog(&mut self, now: Instant) {
+        let Some(dialog) = &mut self.dialog else {
+            return;
+        };
+        let from = dialog.listens_from();
+        let listens = from.is_some_and(|from| now >= from);
+        self.dirty |= dialog.lit != listens;
+        dialog.lit = listens;
+        if !listens && from.is_some() {
+            self.out.push(Effect::Alarm(Alarm::Listen, from));
         }
     }
 

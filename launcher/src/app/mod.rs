@@ -188,6 +188,7 @@ impl App {
         }
         self.advance_successor(now);
         self.watch_typing(now);
+        self.watch_dialog(now);
         self.pace(now);
         std::mem::take(&mut self.out)
     }
@@ -310,6 +311,8 @@ impl App {
             Alarm::Snapshot => self.replacement_is_late(now),
             Alarm::Rest => self.rest(now),
             Alarm::Sure => self.sure(now),
+            // That a question listens by now is seen after every input.
+            Alarm::Listen => {}
             Alarm::Grant => self.refuse_dialog("there was no answer in ten minutes"),
         }
     }

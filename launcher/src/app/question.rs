@@ -57,7 +57,9 @@ impl Question {
             Action::Edit(text) => Self {
                 value: spelled(text),
                 ..plain(
-                    format!("Open this text of {server} in your editor?"),
+                    format!(
+                        "Open this text of {server} in your own editor? What you save goes back to {server}."
+                    ),
                     "Edit",
                 )
             },

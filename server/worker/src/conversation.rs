@@ -18,7 +18,7 @@ use crate::{
     location::Place,
     model::{AnswerBlock, ModelError, Piece, Response, ToolDefinition},
     prompt::Context,
-    record::{ConversationRow, Counters, Record, RequestRow, SubmissionRow},
+    record::{ConversationRow, Counters, QuestionRow, Record, RequestRow, SubmissionRow},
     shell::LiveShell,
     tool::{PlanError, ToolEffect, ToolResult},
     turn::LiveTurn,
@@ -78,6 +78,17 @@ pub(crate) enum Input {
         /// How.
         result: ToolResult,
     },
+    /// A script asks for a call.
+    Nested {
+        /// The script's call.
+        parent: CallId,
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+    /// This is what servers offer.
+    Offered(Vec<ToolDefinition>),
     /// The worker is up again: what was interrupted is taken up.
     Resume,
     /// The conversation above was stopped by someone.
@@ -183,6 +194,10 @@ pub(crate) enum Effect {
     },
     /// End what finished commands left running.
     EndLeft,
+    /// Ask servers what they offer.
+    AskServers,
+    /// Tell a script what a call that it asked for came to.
+    Nested(CallId, Box<ToolResult>),
 }
 
 /// A tool call to run.
@@ -209,6 +224,8 @@ pub(crate) struct Rules {
     pub(crate) plan: fn(&str, &Value, &Place) -> Result<Planned, PlanError>,
     pub(crate) subject: fn(&str, &Value) -> String,
     pub(crate) retry_delay: fn(&ModelError, u32, f64) -> Option<Duration>,
+    /// Whether there may be tools of servers, to be asked for when a turn begins.
+    pub(crate) servers: bool,
 }
 
 /// What an input leads to: rows for one commit, then replies, then the rest.
@@ -255,6 +272,8 @@ pub(crate) struct Conversation {
     /// What became of questions, newest last.
     pub(crate) settled: VecDeque<(QuestionId, String)>,
     pub(crate) shells: Vec<LiveShell>,
+    /// Questions of calls that a crash ended, to be withdrawn.
+    pub(crate) orphans: Vec<QuestionRow>,
     /// What may be done without asking.
     pub(crate) allowed: BTreeSet<String>,
     /// What is known of the model that answers; `None`: it is not configured any more.
@@ -294,6 +313,12 @@ impl Conversation {
             Input::Progress { run, output } => self.progress(&run, output),
             Input::ToolDone { call, result } => self.tool_done(&call, result, &mut out),
             Input::ShellDone { run, result } => self.shell_done(&run, result, &mut out),
+            Input::Nested {
+                parent,
+                tool,
+                arguments,
+            } => self.nested(&parent, tool, arguments, &mut out),
+            Input::Offered(tools) => self.offered(tools, &mut out),
             Input::Resume => self.resume(&mut out),
             Input::StopBy(author) => self.stop(&author, &mut out),
         }

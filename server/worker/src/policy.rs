@@ -21,6 +21,10 @@ pub(crate) enum Verdict {
 const READ_ONLY: &str = "Refused: this conversation is read-only. Nothing was changed and nothing was run. \
      Use read, grep, find and ls, and tell the person what you would change.";
 
+/// Told to the model of tools that nobody here knows, where nothing may change.
+const READ_ONLY_OUTSIDE: &str = "Refused: this conversation is read-only, and what a tool of an MCP server does is not known here. \
+     Nothing was called.";
+
 /// Told to the model of what belongs to the server.
 const CLOSED: &str =
     "Refused: that belongs to the Porthole server itself and is closed to tools. Do without it.";
@@ -35,15 +39,20 @@ pub(crate) fn decide(
     match (policy, effect) {
         // Whatever the policy says: sessions of others and the server's secrets are there.
         (_, ToolEffect::Closed) => Verdict::Refuse(CLOSED),
-        // A delegated task asks for itself, call by call, under the same policy.
-        (_, ToolEffect::Reads | ToolEffect::Delegates { .. }) | (Policy::Auto, _) => Verdict::Run,
+        // A delegated task and a script ask for themselves, call by call, under the same policy.
+        (_, ToolEffect::Reads | ToolEffect::Delegates { .. } | ToolEffect::Scripts)
+        | (Policy::Auto, _) => Verdict::Run,
+        (Policy::ReadOnly, ToolEffect::Calls { .. }) => Verdict::Refuse(READ_ONLY_OUTSIDE),
         (Policy::ReadOnly, ToolEffect::Edits { .. } | ToolEffect::Executes { .. }) => {
             Verdict::Refuse(READ_ONLY)
         }
         (Policy::ReadOnly, ToolEffect::ReadsOutside) => Verdict::Run,
         (
             Policy::Ask,
-            ToolEffect::ReadsOutside | ToolEffect::Edits { .. } | ToolEffect::Executes { .. },
+            ToolEffect::ReadsOutside
+            | ToolEffect::Edits { .. }
+            | ToolEffect::Executes { .. }
+            | ToolEffect::Calls { .. },
         ) => {
             if allowed.contains(key) {
                 Verdict::Run
@@ -58,10 +67,12 @@ pub(crate) fn decide(
 pub(crate) fn key(tool: &str, subject: &str, effect: &ToolEffect) -> String {
     match effect {
         ToolEffect::Executes { command } => format!("{tool}\n{command}"),
+        ToolEffect::Calls { arguments } => format!("{tool}\n{arguments}"),
         ToolEffect::Edits { .. }
         | ToolEffect::Reads
         | ToolEffect::ReadsOutside
         | ToolEffect::Closed
+        | ToolEffect::Scripts
         | ToolEffect::Delegates { .. } => format!("{tool}\n{subject}"),
     }
 }
@@ -76,6 +87,9 @@ mod tests {
             command: "ls".into(),
         };
         let edit = ToolEffect::Edits { inside: true };
+        let outside = ToolEffect::Calls {
+            arguments: "{}".into(),
+        };
         let none = BTreeSet::new();
         let refuse = Verdict::Refuse(READ_ONLY);
         for (policy, effect, verdict) in [
@@ -90,6 +104,15 @@ mod tests {
                 &ToolEffect::Closed,
                 Verdict::Refuse(CLOSED),
             ),
+            (Policy::Ask, &outside, Verdict::Ask),
+            (Policy::Auto, &outside, Verdict::Run),
+            (
+                Policy::ReadOnly,
+                &outside,
+                Verdict::Refuse(READ_ONLY_OUTSIDE),
+            ),
+            (Policy::Ask, &ToolEffect::Scripts, Verdict::Run),
+            (Policy::ReadOnly, &ToolEffect::Scripts, Verdict::Run),
             (Policy::Ask, &edit, Verdict::Ask),
             (Policy::Ask, &run, Verdict::Ask),
             (Policy::Auto, &ToolEffect::Reads, Verdict::Run),

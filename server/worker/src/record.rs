@@ -2,8 +2,8 @@
 //! It knows no SQL and decides nothing.
 
 use porthole_protocol::{
-    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, Question,
-    QuestionId, RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
+    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, NestedCall, Policy,
+    Question, QuestionId, RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -180,6 +180,12 @@ pub(crate) struct CallRow {
     /// The conversation that does the work of a `delegate` call.
     #[serde(default)]
     pub(crate) child: Option<ConversationId>,
+    /// The calls that it made, where it is a script. One without an outcome may have run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) nested: Vec<NestedCall>,
+    /// The script that made it. Such a call has no row: it stands in that of its script.
+    #[serde(skip)]
+    pub(crate) parent: Option<CallId>,
 }
 
 /// How far a tool call got.

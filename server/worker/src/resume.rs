@@ -12,6 +12,7 @@ use crate::{
     call::{Phase, told},
     conversation::{Conversation, Effect, Out, Rules, porthole},
     location::Place,
+    nested,
     prompt::Context,
     record::{CallRow, CallStage, Loaded, QuestionRow},
     shell::{LiveShell, ended},
@@ -41,6 +42,7 @@ impl Conversation {
             turn: None,
             settled: Default::default(),
             shells: Vec::new(),
+            orphans: Vec::new(),
             allowed: BTreeSet::from_iter(loaded.allowed),
             model,
             place,
@@ -80,6 +82,14 @@ impl Conversation {
                     conversation.interrupted_call(row, &loaded.questions)
                 })
                 .collect();
+            let orphan = |row: &&QuestionRow| {
+                let asked = |call: &crate::call::LiveCall| call.row.call == row.question.call;
+                row.turn == turn.row.id
+                    && row.question.state == QuestionState::Open
+                    && !turn.calls.iter().any(asked)
+            };
+            let orphans = loaded.questions.iter().filter(orphan);
+            conversation.orphans = orphans.cloned().collect();
             conversation.turn = Some(turn);
         }
         conversation
@@ -117,6 +127,9 @@ impl Conversation {
     }
 
     fn resume_turn(&mut self, out: &mut Out) {
+        for question in std::mem::take(&mut self.orphans) {
+            self.close_question(question, QuestionState::Withdrawn, "", out);
+        }
         let Some(turn) = &mut self.turn else { return };
         if turn.row.compaction.is_some() && !turn.is_stopping() {
             turn.compacted = true;
@@ -142,10 +155,11 @@ impl Conversation {
             let call = self.turn.as_ref().map(|turn| &turn.calls[at]);
             let call = call.filter(|call| call.phase == Phase::Running);
             if let Some(call) = call.filter(|call| call.row.child.is_none()) {
-                let result = interrupted(
+                let mut result = interrupted(
                     call.row.command.as_deref().unwrap_or(&call.row.subject),
                     call.output.clone(),
                 );
+                result.text.push_str(&nested::told(&call.row.nested));
                 self.settle(at, result, out);
             }
         }

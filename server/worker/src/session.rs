@@ -18,7 +18,7 @@ use std::{
 
 use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput};
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::{AbortHandle, JoinHandle},
     time::Instant,
 };
@@ -30,6 +30,7 @@ use crate::{
     model::Piece,
     record::{ConversationRow, Counters, Record},
     store::{Store, StoreError},
+    tool::{NestedAsk, ToolResult},
     wire::{FromWorker, Open, Status, ToWorker},
 };
 use events::Event;
@@ -89,7 +90,7 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
         Ok(store) => store,
         Err(error) => return Err(refuse(writer, error.to_call_error()).await),
     };
-    let real = Real::new(open.data.clone(), open.folder.clone()).await;
+    let real = Real::new(open.data.clone(), open.folder.clone(), open.dir.clone()).await;
     let hands = Hands::Real(Box::new(real));
     match Session::open(*open, store, hands, writer).await {
         Ok(session) => session.run(reader).await,
@@ -125,6 +126,10 @@ pub(crate) struct Session {
     progress: mpsc::UnboundedSender<RunOutput>,
     progressed: mpsc::UnboundedReceiver<RunOutput>,
     runs: HashMap<String, RunTask>,
+    nest: mpsc::UnboundedSender<NestedAsk>,
+    asked: mpsc::UnboundedReceiver<NestedAsk>,
+    /// Scripts that wait for a call, by their runs.
+    waiting: HashMap<String, oneshot::Sender<ToolResult>>,
     watched: bool,
     /// When there will have been nothing to do for long enough.
     idle: Option<Instant>,
@@ -155,6 +160,7 @@ enum Woken {
     Message(io::Result<Option<ToWorker>>),
     Event(Event),
     Progress(RunOutput),
+    Nested(NestedAsk),
     Pieces(ConversationId, Vec<Piece>),
     Timer,
 }
@@ -169,6 +175,7 @@ impl Session {
     ) -> Result<Self, (Writer, CallError)> {
         let (events, happened) = mpsc::unbounded_channel();
         let (progress, progressed) = mpsc::unbounded_channel();
+        let (nest, asked) = mpsc::unbounded_channel();
         let mut session = Self {
             open,
             store,
@@ -183,6 +190,9 @@ impl Session {
             progress,
             progressed,
             runs: HashMap::new(),
+            nest,
+            asked,
+            waiting: HashMap::new(),
             watched: false,
             idle: None,
             rested: false,
@@ -249,6 +259,7 @@ impl Session {
                 Woken::Message(Err(error)) => break Err(RunError::Socket(error)),
                 Woken::Event(event) => self.event(event).await,
                 Woken::Progress(output) => self.progress(output).await,
+                Woken::Nested(ask) => self.nested(ask).await,
                 Woken::Pieces(id, pieces) => self.pieces(id, &pieces).await,
                 Woken::Timer => self.timer().await,
             }
@@ -266,6 +277,7 @@ impl Session {
             (id, pieces) = Self::next_pieces(&mut self.seats) => Woken::Pieces(id, pieces),
             Some(event) = self.happened.recv() => Woken::Event(event),
             Some(output) = self.progressed.recv() => Woken::Progress(output),
+            Some(ask) = self.asked.recv() => Woken::Nested(ask),
             () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Woken::Timer,
         }
     }
@@ -359,6 +371,10 @@ impl Session {
         for run in self.runs.values() {
             run.stop.send_replace(true);
         }
+        // Scripts shall not wait for calls that nobody decides about any more.
+        self.waiting.clear();
+        self.asked.close();
+        while self.asked.try_recv().is_ok() {}
         let all = async {
             for (_, run) in self.runs.drain() {
                 // What it came to is not kept: the next worker finds it interrupted.
@@ -382,7 +398,7 @@ impl Session {
     }
 }
 
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
 }

@@ -28,8 +28,10 @@ pub(crate) struct LiveTurn {
     pub(crate) answer: Option<OpenAnswer>,
     /// The calls of the newest answer, in order.
     pub(crate) calls: Vec<LiveCall>,
-    /// The tools as they were when the turn began.
+    /// The tools as they were when the turn began; with those of servers from the first request on.
     pub(crate) definitions: Vec<ToolDefinition>,
+    /// Whether it is known what servers offer.
+    pub(crate) offered: Offered,
     /// Whether what came before was summed up in this turn: once is enough.
     pub(crate) compacted: bool,
 }
@@ -47,6 +49,17 @@ pub(crate) enum Stage {
     Compacting,
 }
 
+/// Whether a turn knows what servers offer beside our own tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// Nobody was asked.
+    Unknown,
+    /// Its first request waits for them.
+    Awaited,
+    /// It stays so to the end of the turn.
+    Known,
+}
+
 impl LiveTurn {
     pub(crate) fn new(row: TurnRow, definitions: Vec<ToolDefinition>) -> Self {
         Self {
@@ -57,6 +70,7 @@ impl LiveTurn {
             answer: None,
             calls: Vec::new(),
             definitions,
+            offered: Offered::Unknown,
             compacted: false,
         }
     }
@@ -98,6 +112,9 @@ impl Conversation {
         for steer in steers {
             self.take(steer, id, out);
         }
+        if self.awaits_offer(out) {
+            return;
+        }
         if self.is_nearly_full() {
             return self.compact_first(out);
         }
@@ -113,6 +130,36 @@ impl Conversation {
         out.then(Effect::RequestModel {
             request: turn.request,
         });
+    }
+
+    /// Asks what servers offer, where the turn does not know it and there may be any; then its request waits.
+    fn awaits_offer(&mut self, out: &mut Out) -> bool {
+        let asks = self.rules.servers;
+        let Some(turn) = self
+            .turn
+            .as_mut()
+            .filter(|turn| asks && turn.offered != Offered::Known)
+        else {
+            return false;
+        };
+        turn.stage = Stage::Model;
+        turn.calls.clear();
+        if turn.offered == Offered::Unknown {
+            turn.offered = Offered::Awaited;
+            out.then(Effect::AskServers);
+        }
+        true
+    }
+
+    /// Takes what servers offer; for this turn it stays so.
+    pub(crate) fn offered(&mut self, tools: Vec<ToolDefinition>, out: &mut Out) {
+        let awaits = |turn: &&mut LiveTurn| turn.offered == Offered::Awaited && !turn.is_stopping();
+        let Some(turn) = self.turn.as_mut().filter(awaits) else {
+            return;
+        };
+        turn.offered = Offered::Known;
+        turn.definitions.extend(tools);
+        self.request_model(out);
     }
 
     pub(crate) fn retry_due(&mut self, out: &mut Out) {
@@ -150,7 +197,7 @@ impl Conversation {
         for row in &calls {
             out.record(Record::Call(row.clone()));
         }
-        let calls = calls.into_iter().map(|row| self.live(row)).collect();
+        let calls = calls.into_iter().map(|row| self.known(row)).collect();
         if let Some(turn) = &mut self.turn {
             turn.calls = calls;
         }
@@ -220,6 +267,8 @@ impl Conversation {
                     command: None,
                     started_ms: None,
                     child: None,
+                    nested: Vec::new(),
+                    parent: None,
                 };
                 calls.push(row.clone());
                 Block::ToolCall {

@@ -30,6 +30,7 @@ pub(crate) fn rules() -> Rules {
         retry_delay: |error, attempt, _| {
             (error.retryable && attempt <= 3).then(|| Duration::from_millis(u64::from(attempt)))
         },
+        servers: false,
     }
 }
 
@@ -42,6 +43,7 @@ fn plan(tool: &str, arguments: &Value, _place: &Place) -> Result<Planned, PlanEr
             task: subject.clone(),
             title: None,
         },
+        "script" => ToolEffect::Scripts,
         "shell" => ToolEffect::Executes {
             command: subject.clone(),
         },

@@ -33,7 +33,9 @@ mod scripted;
 
 pub(crate) use api::Api;
 pub use debug::debug_stream;
+pub(crate) use http::Clients;
 pub use inventory::{Inventory, InventoryError, Model};
+pub(crate) use key::{Key, mask};
 pub use retry::retry_delay;
 pub use types::{
     AnswerBlock, FileContent, ModelError, ModelErrorKind, Piece, Prompt, PromptFile, PromptItem,

@@ -165,6 +165,7 @@ impl Session {
         for (_, run) in self.runs.drain() {
             run.task.abort();
         }
+        self.waiting.clear();
         self.idle = None;
     }
 
