@@ -345,6 +345,8 @@ fn changes(call: &Call) -> bool {
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareList { .. }
         | Call::DeviceList {} => false,
     }
