@@ -18,6 +18,8 @@ pub mod sessions;
 pub mod token;
 
 mod entries;
+pub mod export;
+pub mod import;
 pub mod search;
 
 pub mod diagnostics;

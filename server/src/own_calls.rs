@@ -46,6 +46,18 @@ impl Server {
             });
             return;
         }
+        if let Call::SessionExport { session, format } = call {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let exported = server.clone().exported(session, format).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: exported.and_then(|exported| reply(&exported)),
+                });
+            });
+            return;
+        }
         let asks_models = matches!(
             call,
             Call::Models {} | Call::SessionCreate { model: Some(_), .. }
@@ -213,6 +225,11 @@ impl Server {
 }
 
 impl Server {
+    /// Returns the model that new sessions get.
+    pub(crate) async fn default_model(&self) -> Result<ModelRef, CallError> {
+        Ok(self.inventory().await?.default_model())
+    }
+
     async fn inventory(&self) -> Result<Inventory, CallError> {
         let loaded = Inventory::load(self.data(), |name| std::env::var(name).ok()).await;
         loaded.map_err(|error| {

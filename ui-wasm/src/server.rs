@@ -340,7 +340,8 @@ fn changes(call: &Call) -> bool {
         | Call::Move { .. }
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsSave { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
@@ -348,6 +349,11 @@ fn changes(call: &Call) -> bool {
         | Call::Search { .. }
         | Call::SessionExport { .. }
         | Call::ShareList { .. }
-        | Call::DeviceList {} => false,
+        | Call::DeviceList {}
+        | Call::SettingsGet {}
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }

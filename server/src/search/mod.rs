@@ -226,3 +226,6 @@ async fn blocking<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(job).await;
     done.unwrap_or_else(|error| Err(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

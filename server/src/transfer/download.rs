@@ -24,7 +24,7 @@ use super::{
     attachment::{self, UNKNOWN_TYPE},
     readable,
 };
-use crate::{answer::Failed, caller::Caller, catalog::Session, server::Server};
+use crate::{answer::Failed, caller::Caller, catalog::Session, export, server::Server};
 
 /// What is read: a path inside a folder that no link leads out of.
 struct Found {
@@ -99,7 +99,15 @@ fn find(server: &Server, session: &Session, source: &Source) -> Option<Found> {
                 media_type: "text/plain".to_owned(),
             })
         }
-        Source::Export(_) => None,
+        Source::Export(id) => {
+            let kept = export::find(&folder, id)?;
+            Some(Found {
+                root: kept.folder,
+                path: kept.file.into(),
+                name: export::name(&session.title, kept.ending),
+                media_type: kept.media_type.to_owned(),
+            })
+        }
         Source::File(path) => {
             let path = Path::new(std::ffi::OsStr::from_bytes(path));
             let guess = mime_guess::from_path(path).first_raw();

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, Entry, ModelRef, SessionId, SessionState, Topic, Who,
+    Call, CallError, ConversationId, Entry, ModelRef, SessionId, SessionState, Settings, Topic, Who,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -49,6 +49,8 @@ pub enum ToWorker {
         /// How many.
         count: u32,
     },
+    /// The settings changed; they hold from the next turn on.
+    Settings(Box<Settings>),
     /// Finish what can be finished in the grace time, close the store, exit.
     Stop,
     /// Read entries as they are kept. The answer is one [`FromWorker::Entries`].
@@ -82,6 +84,9 @@ pub struct Open {
     pub idle_seconds: u64,
     /// Distinguishes the lives of a worker; the epoch of its topics.
     pub generation: u64,
+    /// The settings as they are now.
+    #[serde(default)]
+    pub settings: Settings,
 }
 
 /// From the worker to the server.

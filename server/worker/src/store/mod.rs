@@ -7,6 +7,7 @@
 )]
 pub(crate) mod disk;
 mod history;
+mod imported;
 mod kept;
 mod lock;
 mod read;
@@ -21,6 +22,7 @@ use tokio::sync::oneshot;
 
 use crate::record::{ConversationRow, Loaded, Record};
 pub(crate) use history::{Lineage, Page};
+pub use imported::import;
 pub use kept::{Kept, Shelf, ShelfError};
 use lock::Lock;
 
@@ -215,6 +217,17 @@ impl Store {
     /// Returns the conversations in which something was going on.
     pub(crate) async fn busy(&self) -> Result<Vec<ConversationId>, StoreError> {
         self.run(|connection| read::busy(connection)).await
+    }
+
+    /// Returns the newest answers before an entry, newest first, and whether there are older ones.
+    pub(crate) async fn answers(
+        &self,
+        lineage: Lineage,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<porthole_protocol::Entry>, bool), StoreError> {
+        self.run(move |connection| history::answers(connection, &lineage, before, limit))
+            .await
     }
 
     /// Returns the newest page of entries before one.
