@@ -60,5 +60,7 @@ fn row(id: ConversationId, model: &ModelRef, fork: Option<ForkPoint>) -> Convers
         archived: false,
         dir: None,
         depth: u32::from(!is_root),
+        for_guests: Default::default(),
+        unpriced: Default::default(),
     }
 }
