@@ -192,6 +192,8 @@ impl Running {
         self.server.learn_secrets();
         tokio::spawn(search::run(self.server.clone()));
         tracing::info!("listening on {}", self.origin);
+        let leftovers = self.server.clone();
+        tokio::task::spawn_blocking(move || leftovers.remove_leftovers());
         self.server.handle(Input::Start);
         loop {
             tokio::select! {

@@ -142,6 +142,33 @@ enum Command {
         #[command(flatten)]
         data: DataArgs,
     },
+    /// Delete a session; for ten minutes it can be restored.
+    #[command(after_help = "Example:\n  portholed delete k3v9x2abcdef")]
+    Delete {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Bring a session back that was deleted a moment ago, or archived.
+    #[command(after_help = "Example:\n  portholed restore k3v9x2abcdef")]
+    Restore {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Make a session that begins as another one is now; prints its id.
+    #[command(after_help = "Example:\n  portholed clone k3v9x2abcdef --title 'Another way'")]
+    Clone {
+        /// The session that is copied.
+        id: String,
+        /// Its title; made from the other's where none is given.
+        #[arg(long)]
+        title: Option<String>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
@@ -416,6 +443,9 @@ fn run(command: Command) -> Result<(), Failure> {
             data,
         } => files::export(&id, format.into(), out.as_deref(), &data),
         Command::Import { file, title, data } => files::import(&file, title.as_deref(), &data),
+        Command::Delete { id, data } => engine::delete(&id, &data),
+        Command::Restore { id, data } => engine::restore(&id, &data),
+        Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),

@@ -9,6 +9,7 @@ mod life;
 mod link;
 mod process;
 mod real;
+mod rights;
 mod search;
 mod share;
 mod tls;
