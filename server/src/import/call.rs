@@ -79,7 +79,7 @@ impl Server {
                 let entries = std::mem::take(&mut imported.entries);
                 porthole_worker::import(&folder, model, entries).map_err(|error| error.to_string())
             })
-            .and_then(|()| self.list(&session).map_err(|error| error.to_string()));
+            .and_then(|()| self.list(&session));
         if let Err(error) = kept {
             // It was never in the list: nobody has seen it.
             let _ = std::fs::remove_dir_all(&folder);
@@ -96,11 +96,8 @@ impl Server {
 
     fn list(&self, session: &crate::catalog::Session) -> Result<(), String> {
         let request = RequestId::parse(&random_id::<20>()).map_err(|error| error.to_string())?;
-        let catalog = self.catalog();
-        catalog
-            .add_session(session, &request)
-            .and_then(|()| catalog.save_session(session))
-            .map_err(|error| error.to_string())
+        let added = self.catalog().add_session(session, &request);
+        added.map_err(|error| error.to_string())
     }
 }
 
