@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -208,6 +209,8 @@ pub(crate) struct ToolStart {
     pub(crate) arguments: Value,
     /// The command that a person put in its place.
     pub(crate) command: Option<String>,
+    /// What it was to do when that was decided about.
+    pub(crate) agreed: Option<Planned>,
 }
 
 /// What a call would do, as far as the core looks at it.
@@ -215,6 +218,8 @@ pub(crate) struct ToolStart {
 pub(crate) struct Planned {
     pub(crate) subject: String,
     pub(crate) effect: ToolEffect,
+    /// The file that it would change, without links.
+    pub(crate) target: Option<PathBuf>,
 }
 
 /// The pure rules that models and tools bring along.

@@ -49,7 +49,12 @@ fn plan(tool: &str, arguments: &Value, _place: &Place) -> Result<Planned, PlanEr
         },
         _ => return Err(PlanError(format!("there is no tool `{tool}`"))),
     };
-    Ok(Planned { subject, effect })
+    let target = None;
+    Ok(Planned {
+        subject,
+        effect,
+        target,
+    })
 }
 
 fn subject(_tool: &str, arguments: &Value) -> String {
