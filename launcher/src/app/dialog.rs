@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_bridge::{Action, Key, KeyCode, Outcome, Size};
+use porthole_bridge::{Action, Key, KeyCode, Outcome, Place, Size};
 
 use super::{
     Alarm, App, Asked, Effect,
@@ -69,6 +69,23 @@ impl Dialog {
     /// Returns what it shows in a window, or nothing where what must be seen does not fit.
     pub(super) fn lay(&self, size: Size) -> Option<Laid> {
         self.question.lay(size, self.top)
+    }
+
+    /// Returns whether the launcher itself asks, about what no UI has a part in. Then no UI and no server closes it.
+    pub(super) fn is_own(&self) -> bool {
+        self.asked.is_none() && matches!(self.deed, Deed::Action(_))
+    }
+
+    /// Returns whether a UI asked.
+    pub(super) fn is_a_uis(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    fn holds(&self, place: Option<&Place>, now: Instant) -> bool {
+        match self.is_own() {
+            true => self.grant.lasts(now),
+            false => self.grant.holds(place, now),
+        }
     }
 
     /// Starts the silence anew.
@@ -187,11 +204,7 @@ impl App {
                 self.out
                     .push(Effect::Alarm(Alarm::Sure, now.checked_add(SURE)));
             }
-            Answer::No => {
-                if let Some(dialog) = self.dialog.take() {
-                    self.refused_by_visitor(&dialog);
-                }
-            }
+            Answer::No => self.say_no(),
             Answer::Scroll(lines) => {
                 let last = dialog.question.lines(self.size.cols).saturating_sub(1);
                 let top = dialog.top.unwrap_or_default();
@@ -205,6 +218,14 @@ impl App {
         }
     }
 
+    /// Answers no, as the visitor does.
+    pub(super) fn say_no(&mut self) {
+        if let Some(dialog) = self.dialog.take() {
+            self.refused_by_visitor(&dialog);
+            self.dirty = true;
+        }
+    }
+
     /// Does what a yes was said to, once the silence after it has passed and while the permission holds.
     pub(super) fn sure(&mut self, now: Instant) {
         let Some(dialog) = self.dialog.take_if(|dialog| dialog.sure) else {
@@ -214,7 +235,7 @@ impl App {
         let asker = dialog
             .asked
             .is_none_or(|(instance, _)| self.ui.is(instance));
-        match asker && dialog.grant.holds(self.place.as_ref(), now) {
+        match asker && dialog.holds(self.place.as_ref(), now) {
             true => self.do_deed(dialog.asked, dialog.deed, now),
             false => self.answer(dialog.asked, Outcome::Refused("it was too late".to_owned())),
         }

@@ -351,7 +351,9 @@ impl App {
     fn moved(&mut self, place: Option<Place>) {
         if place != self.place {
             self.place = place;
-            self.refuse_dialog("the screen that asked is gone");
+            // A UI that takes its question back has used it up: else it could ask without end.
+            self.refusals += u32::from(self.dialog.as_ref().is_some_and(Dialog::is_a_uis));
+            self.withdraw("the screen that asked is gone");
             self.gesture.drop_it();
             self.paste_edited();
         }

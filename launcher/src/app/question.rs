@@ -80,6 +80,20 @@ impl Question {
         }
     }
 
+    /// Returns the question whether the text of the clipboard is pasted into the UI of `server`.
+    pub(super) fn about_clipboard(text: &str, server: &str) -> Self {
+        Self {
+            text: format!(
+                "Give the text of your clipboard to {server}? {} characters, {} lines.",
+                text.chars().count(),
+                text.lines().count().max(1)
+            ),
+            head: String::new(),
+            value: spelled(text),
+            yes: "Paste",
+        }
+    }
+
     /// The host of an address is seen whole, whatever follows it.
     fn about_url(url: &str, server: &str, desktop: bool) -> Self {
         let parsed = Url::parse(url).ok();
