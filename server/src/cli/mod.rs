@@ -172,6 +172,9 @@ enum Command {
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
+    /// List the MCP servers that `mcp.toml` configures.
+    #[command(after_help = "Example:\n  portholed mcp --json")]
+    Mcp(ListArgs),
     /// Print the server's log.
     #[command(
         after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
@@ -447,6 +450,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Restore { id, data } => engine::restore(&id, &data),
         Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
+        Command::Mcp(list) => engine::mcp(&list),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),
