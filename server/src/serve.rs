@@ -8,6 +8,7 @@ use tokio::{
 };
 
 use crate::{
+    settings,
     bundle::{BundleError, BundleSource},
     catalog::{Catalog, CatalogError},
     data::{DataError, DataFolder},
@@ -188,6 +189,10 @@ impl Running {
         let status = status_of(&self.server, self.origin.clone(), &self.folder);
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp, self.tls.clone()));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
+        let (server, told) = (Arc::downgrade(&self.server), self.server.settings().clone());
+        let watched = tokio::spawn(settings::watch(told, move || {
+            server.upgrade().map(|server| server.publish_settings()).is_some()
+        }));
         self.server.learn_secrets();
         tracing::info!("listening on {}", self.origin);
         self.server.handle(Input::Start);

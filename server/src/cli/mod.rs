@@ -10,6 +10,7 @@ mod lifecycle;
 mod logs;
 mod out;
 mod plain;
+mod settings;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -105,6 +106,11 @@ enum Command {
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
+    /// Show the settings, or change one.
+    #[command(
+        after_help = "Example:\n  portholed settings --json\n  portholed settings set policy read-only\n  portholed settings set tools.shell ask\n  portholed settings unset retry.tries"
+    )]
+    Settings(SettingsArgs),
     /// Print the server's log.
     #[command(
         after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
@@ -230,6 +236,39 @@ struct ListArgs {
 }
 
 #[derive(Args)]
+struct SettingsArgs {
+    #[command(subcommand)]
+    change: Option<SettingsChange>,
+    /// Print one JSON value.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Subcommand)]
+enum SettingsChange {
+    /// Set one.
+    #[command(after_help = "Example:\n  portholed settings set compaction.at_percent 70")]
+    Set {
+        /// Its name, as in the file, with dots: `retry.tries`.
+        key: String,
+        /// Its value as in the file; a bare word will do.
+        value: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Have the default of one again.
+    #[command(after_help = "Example:\n  portholed settings unset owner_name")]
+    Unset {
+        /// Its name.
+        key: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+}
+
+#[derive(Args)]
 struct ServeArgs {
     #[command(flatten)]
     data: DataArgs,
@@ -351,6 +390,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Send(args) => engine::send(&args),
         Command::Transcript { id, list } => engine::transcript(&id, &list),
         Command::Models(list) => engine::models(&list),
+        Command::Settings(args) => settings::settings(&args),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),

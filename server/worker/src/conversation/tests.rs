@@ -153,6 +153,7 @@ impl World {
                 None,
                 Place::of(Path::new("/work")),
                 rules(),
+                Default::default(),
             ),
             effects: Vec::new(),
             now_ms: 1_000,
