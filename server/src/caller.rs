@@ -21,7 +21,7 @@ use crate::{
     gate::{Peer, Place},
     pass::Pass,
     permit::{Access, Act, Asker, Route, permit},
-    server::{Server, now_ms, owner},
+    server::{Server, now_ms},
     token::Token,
 };
 

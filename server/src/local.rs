@@ -27,7 +27,7 @@ use crate::{
     data::make_private,
     outbox::{Next, Out},
     pass::Pass,
-    server::{Server, owner},
+    server::Server,
     switchboard::{Counts, Input},
 };
 

@@ -3,7 +3,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use porthole_protocol::{Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, SettingChange, limits, replies};
+use porthole_protocol::{
+    Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, SettingChange, limits, replies,
+};
 use porthole_worker::{model::Inventory, wire::ConnectionId};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -214,14 +216,17 @@ impl Server {
         changes: Vec<SettingChange>,
     ) -> Result<Box<RawValue>, CallError> {
         let named = changes.iter().filter(|change| change.key == "model");
-        let text = named.filter_map(|change| change.value.as_deref()).next_back();
+        let text = named
+            .filter_map(|change| change.value.as_deref())
+            .next_back();
         let text = text.map(|text| text.trim().trim_matches('"'));
         if let Some(model) = text.and_then(ModelRef::parse) {
             self.configured(&model).await?;
         }
         let kept = self.settings().clone();
         let saved = tokio::task::spawn_blocking(move || kept.save(&changes)).await;
-        let saved = saved.map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))?;
+        let saved =
+            saved.map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))?;
         let state = saved?;
         self.publish_settings();
         reply(&state)

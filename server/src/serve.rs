@@ -8,7 +8,6 @@ use tokio::{
 };
 
 use crate::{
-    settings,
     bundle::{BundleError, BundleSource},
     catalog::{Catalog, CatalogError},
     data::{DataError, DataFolder},
@@ -18,6 +17,7 @@ use crate::{
     local::{self, Status},
     redact::Redaction,
     server::{Parts, Server},
+    settings,
     switchboard::Input,
     tls::{Tls, TlsError, TlsFiles},
     transfer::Transfers,
@@ -191,7 +191,10 @@ impl Running {
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
         let (server, told) = (Arc::downgrade(&self.server), self.server.settings().clone());
         let watched = tokio::spawn(settings::watch(told, move || {
-            server.upgrade().map(|server| server.publish_settings()).is_some()
+            server
+                .upgrade()
+                .map(|server| server.publish_settings())
+                .is_some()
         }));
         self.server.learn_secrets();
         tracing::info!("listening on {}", self.origin);
@@ -208,6 +211,7 @@ impl Running {
             }
         }
         tracing::info!("shutting down");
+        watched.abort();
         http.abort();
         local.abort();
         if tokio::time::timeout(CLOSE_BOUND, self.server.close())

@@ -4,9 +4,7 @@ use porthole_protocol::{Call, RequestId, SettingChange, SettingsFault, SettingsS
 
 use super::out::say;
 use super::{
-    DataArgs, Failure, SettingsArgs, SettingsChange,
-    client::Link,
-    lifecycle::print_json,
+    DataArgs, Failure, SettingsArgs, SettingsChange, client::Link, lifecycle::print_json,
     plain::one_line,
 };
 use crate::token::random_id;

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Where it is there and cannot be read, is too large, or is no text.
-pub fn read(path: &Path) -> io::Result<Option<String>> {
+pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -38,13 +38,13 @@ pub fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// The right to write. It ends with the value, and with the process.
 #[derive(Debug)]
-pub struct Writing(#[expect(dead_code, reason = "holding it is the point")] File);
+pub(super) struct Writing(#[expect(dead_code, reason = "holding it is the point")] File);
 
 /// Returns the right to write the file; waits for another writer.
 ///
 /// # Errors
 /// Where the lock cannot be made, or the other writer does not end in thirty seconds.
-pub fn lock(path: &Path) -> io::Result<Writing> {
+pub(super) fn lock(path: &Path) -> io::Result<Writing> {
     lock_within(path, PATIENCE)
 }
 
@@ -70,10 +70,12 @@ fn lock_within(path: &Path, patience: Duration) -> io::Result<Writing> {
 ///
 /// # Errors
 /// Where it cannot be written; the file is as it was.
-pub fn write(path: &Path, text: &str, _right: &Writing) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str, _right: &Writing) -> io::Result<()> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().map_or_else(PathBuf::new, Path::to_owned);
-    let mut fresh = tempfile::Builder::new().prefix(".settings-").tempfile_in(&folder)?;
+    let mut fresh = tempfile::Builder::new()
+        .prefix(".settings-")
+        .tempfile_in(&folder)?;
     fresh.write_all(text.as_bytes())?;
     if let Ok(before) = target.metadata() {
         let mode = std::fs::Permissions::from_mode(before.mode() & 0o7777);
@@ -125,7 +127,10 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let path = home.path().join("settings.toml");
         assert_eq!(read(&path).expect("none"), None);
-        File::create(&path).expect("made").set_len(100 << 20).expect("grown");
+        File::create(&path)
+            .expect("made")
+            .set_len(100 << 20)
+            .expect("grown");
         assert!(read(&path).is_err());
         std::fs::write(&path, [0xff, 0xfe]).expect("written");
         assert!(read(&path).is_err());

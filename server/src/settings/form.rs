@@ -16,22 +16,27 @@ const TABLES: [&str; 4] = ["retry", "compaction", "tools", "guests"];
 
 /// What a text says.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Form {
+pub(super) struct Form {
     /// The settings, with the default of each that is not there.
-    pub settings: Settings,
+    pub(super) settings: Settings,
     /// Names that no setting has.
-    pub warnings: Vec<SettingsFault>,
+    pub(super) warnings: Vec<SettingsFault>,
 }
 
 /// Returns what the text of `settings.toml` says.
 ///
 /// # Errors
 /// The first fault, with its line.
-pub fn parse(text: &str) -> Result<Form, SettingsFault> {
+pub(super) fn parse(text: &str) -> Result<Form, SettingsFault> {
     let bare = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let document = Document::parse(bare).map_err(|error| SettingsFault {
         line: line_of(bare, error.span()),
-        message: error.message().lines().next().unwrap_or("this is no TOML").to_owned(),
+        message: error
+            .message()
+            .lines()
+            .next()
+            .unwrap_or("this is no TOML")
+            .to_owned(),
         hint: "the file is read as TOML; it was not changed".to_owned(),
     })?;
     let mut form = Form {
@@ -48,7 +53,12 @@ pub fn parse(text: &str) -> Result<Form, SettingsFault> {
 }
 
 impl Form {
-    fn table(&mut self, text: &str, name: &str, table: &dyn TableLike) -> Result<(), SettingsFault> {
+    fn table(
+        &mut self,
+        text: &str,
+        name: &str,
+        table: &dyn TableLike,
+    ) -> Result<(), SettingsFault> {
         table
             .iter()
             .try_for_each(|(key, item)| self.take(text, &format!("{name}.{key}"), item))
@@ -64,9 +74,10 @@ impl Form {
         match value.map_or(Ok(false), |value| set(&mut self.settings, key, value)) {
             Ok(true) => Ok(()),
             Err(refused) => Err(fault(refused)),
-            Ok(false) if TABLES.contains(&key) => {
-                Err(fault(Refused::new("is a table", format!("write `[{key}]`"))))
-            }
+            Ok(false) if TABLES.contains(&key) => Err(fault(Refused::new(
+                "is a table",
+                format!("write `[{key}]`"),
+            ))),
             Ok(false) => {
                 let unknown = Refused::new("is no setting; it was passed over", String::new());
                 self.warnings.push(fault(unknown));
@@ -80,7 +91,7 @@ impl Form {
 ///
 /// # Errors
 /// Where the text has a fault, or a change makes no sense: then nothing is changed.
-pub fn change(text: &str, changes: &[SettingChange]) -> Result<String, SettingsFault> {
+pub(super) fn change(text: &str, changes: &[SettingChange]) -> Result<String, SettingsFault> {
     parse(text)?;
     let whole = |message: String, hint: &str| SettingsFault {
         line: 0,
@@ -241,9 +252,14 @@ const LEVELS: [(&str, Thinking); 4] = [
 
 fn word<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, Refused> {
     let text = value.as_str().map(|text| text.replace('_', "-"));
-    let found = words.iter().find(|(word, _)| text.as_deref() == Some(*word));
+    let found = words
+        .iter()
+        .find(|(word, _)| text.as_deref() == Some(*word));
     found.map(|(_, meant)| *meant).ok_or_else(|| {
-        let words: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+        let words: Vec<_> = words
+            .iter()
+            .map(|(word, _)| format!("`\"{word}\"`"))
+            .collect();
         Refused::new("has no such value", format!("write {}", words.join(", ")))
     })
 }
@@ -253,12 +269,18 @@ fn flag(value: &Value) -> Result<bool, Refused> {
     value.as_bool().ok_or_else(refused)
 }
 
-fn number<T: TryFrom<i64> + Copy + Into<u64>>(value: &Value, least: u64, most: u64) -> Result<T, Refused> {
-    let number = value.as_integer().and_then(|number| T::try_from(number).ok());
+fn number<T: TryFrom<i64> + Copy + Into<u64>>(
+    value: &Value,
+    least: u64,
+    most: u64,
+) -> Result<T, Refused> {
+    let number = value
+        .as_integer()
+        .and_then(|number| T::try_from(number).ok());
     let within = |number: &T| (least..=most).contains(&(*number).into());
-    number.filter(within).ok_or_else(|| {
-        Refused::new("is no number that fits", format!("write {least} to {most}"))
-    })
+    number
+        .filter(within)
+        .ok_or_else(|| Refused::new("is no number that fits", format!("write {least} to {most}")))
 }
 
 fn model(value: &Value) -> Result<ModelRef, Refused> {
@@ -271,9 +293,14 @@ fn model(value: &Value) -> Result<ModelRef, Refused> {
 fn owner_name(value: &Value) -> Result<String, Refused> {
     let most = limits::NAME_CHARS;
     let fits = |name: &&str| {
-        !name.trim().is_empty() && name.chars().count() <= most && !name.chars().any(char::is_control)
+        !name.trim().is_empty()
+            && name.chars().count() <= most
+            && !name.chars().any(char::is_control)
     };
-    let name = value.as_str().filter(fits).map(|name| name.trim().to_owned());
+    let name = value
+        .as_str()
+        .filter(fits)
+        .map(|name| name.trim().to_owned());
     name.ok_or_else(|| Refused::new("is no name", format!("write 1 to {most} characters")))
 }
 
@@ -288,7 +315,9 @@ fn name(name: &str) -> Result<String, Refused> {
 fn cycle(value: &Value) -> Result<Vec<String>, Refused> {
     let (most, chars) = (limits::CYCLE_PATTERNS, limits::CYCLE_PATTERN_CHARS);
     let hint = "for example `[\"anthropic/*:high\", \"qwen\"]`";
-    let list = value.as_array().ok_or_else(|| Refused::new("is no list", hint))?;
+    let list = value
+        .as_array()
+        .ok_or_else(|| Refused::new("is no list", hint))?;
     if list.len() > most {
         return Err(Refused::new(format!("has over {most} patterns"), ""));
     }
@@ -298,7 +327,12 @@ fn cycle(value: &Value) -> Result<Vec<String>, Refused> {
         text.filter(fits).map(str::to_owned)
     };
     let patterns: Option<Vec<_>> = list.iter().map(pattern).collect();
-    patterns.ok_or_else(|| Refused::new(format!("has a pattern that is no text of 1 to {chars} characters"), hint))
+    patterns.ok_or_else(|| {
+        Refused::new(
+            format!("has a pattern that is no text of 1 to {chars} characters"),
+            hint,
+        )
+    })
 }
 
 /// Returns the line, from 1.
@@ -346,8 +380,15 @@ shell = \"ask\"
         assert_eq!(form.settings.retry.tries, 3);
         assert_eq!(form.settings.tools["shell"], ToolRule::Ask);
         assert_eq!(form.settings.guests["*"], Policy::ReadOnly);
-        let lines: Vec<_> = form.warnings.iter().map(|w| (w.line, w.message.as_str())).collect();
-        assert_eq!(lines, [(8, "`retry.later` is no setting; it was passed over")]);
+        let lines: Vec<_> = form
+            .warnings
+            .iter()
+            .map(|w| (w.line, w.message.as_str()))
+            .collect();
+        assert_eq!(
+            lines,
+            [(8, "`retry.later` is no setting; it was passed over")]
+        );
         assert_eq!(parse("").expect("parses").settings, Settings::default());
     }
 
@@ -360,7 +401,11 @@ shell = \"ask\"
             ("a = \nb = 1", 1, ""),
             ("tools_at_once = 17", 1, "`tools_at_once`"),
             ("[retry]\ntries = 0", 2, "`retry.tries`"),
-            ("[compaction]\nat_percent = 96", 2, "`compaction.at_percent`"),
+            (
+                "[compaction]\nat_percent = 96",
+                2,
+                "`compaction.at_percent`",
+            ),
             ("retry = 3", 1, "is a table"),
             ("model = \"qwen\"", 1, "PROVIDER/MODEL"),
             ("owner_name = \" \"", 1, "is no name"),

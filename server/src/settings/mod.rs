@@ -42,7 +42,8 @@ impl Kept {
         let state = SettingsState {
             version: 1,
             path: path.display().to_string(),
-            model_from_environment: set("PORTHOLE_DEFAULT_PROVIDER") && set("PORTHOLE_DEFAULT_MODEL"),
+            model_from_environment: set("PORTHOLE_DEFAULT_PROVIDER")
+                && set("PORTHOLE_DEFAULT_MODEL"),
             ..SettingsState::default()
         };
         let kept = Arc::new(Self {
@@ -109,7 +110,10 @@ impl Kept {
     /// Where the file has a fault, a change makes no sense, or it cannot be written: the file is as it was.
     pub fn save(&self, changes: &[SettingChange]) -> Result<SettingsState, CallError> {
         if changes.len() > limits::SETTING_CHANGES {
-            let message = format!("at most {} settings change at a time", limits::SETTING_CHANGES);
+            let message = format!(
+                "at most {} settings change at a time",
+                limits::SETTING_CHANGES
+            );
             return Err(CallError::new(ErrorCode::TooLarge, message));
         }
         let failed = |error: std::io::Error| {

@@ -58,11 +58,18 @@ fn a_save_heeds_what_another_wrote_in_between() {
     let state = kept.save(&change("policy", "read-only")).expect("saved");
     assert_eq!(state.settings.policy, Policy::ReadOnly);
     let text = fs::read_to_string(&path).expect("read");
-    assert_eq!(text, "thinking = \"low\" # by hand\npolicy = \"read-only\"\n");
+    assert_eq!(
+        text,
+        "thinking = \"low\" # by hand\npolicy = \"read-only\"\n"
+    );
     let before = fs::metadata(&path).expect("there");
     kept.save(&change("policy", "read-only")).expect("saved");
     let after = fs::metadata(&path).expect("there");
-    assert_eq!(before.modified().expect("a time"), after.modified().expect("a time"), "nothing to write");
+    assert_eq!(
+        before.modified().expect("a time"),
+        after.modified().expect("a time"),
+        "nothing to write"
+    );
 }
 
 #[tokio::test]
@@ -82,7 +89,10 @@ async fn every_way_to_save_is_seen_again_and_again_and_a_touch_is_none() {
         format!("tools_at_once = {number}\n")
     };
     let mut save: Vec<(&str, Box<dyn Fn(&str)>)> = vec![
-        ("in place", Box::new(|text| fs::write(&path, text).expect("written"))),
+        (
+            "in place",
+            Box::new(|text| fs::write(&path, text).expect("written")),
+        ),
         ("by rename", Box::new(|text| replace(&path, text))),
         (
             "deleted and made",
@@ -141,7 +151,11 @@ async fn a_fault_is_told_and_taken_back() {
     let kept = Kept::open(home.path());
     let (send, mut told) = mpsc::unbounded_channel();
     let watching = tokio::spawn(watch(kept.clone(), move || send.send(()).is_ok()));
-    for (text, faulty) in [("policy = \"auto\"\n", false), ("policy = 3\n", true), ("policy = \"ask\"\n", false)] {
+    for (text, faulty) in [
+        ("policy = \"auto\"\n", false),
+        ("policy = 3\n", true),
+        ("policy = \"ask\"\n", false),
+    ] {
         let seen = async {
             while kept.state().fault.is_some() != faulty || (!faulty && kept.state().version < 2) {
                 told.recv().await.expect("watching");

@@ -67,7 +67,8 @@ impl Folders {
             Err(error) => {
                 tracing::warn!(%error, "changes of settings are looked for every two seconds");
                 let config = Config::default().with_poll_interval(LOOK);
-                let polled = PollWatcher::new(move |event| tell(&poll, &polled_names, event), config);
+                let polled =
+                    PollWatcher::new(move |event| tell(&poll, &polled_names, event), config);
                 polled.ok().map(|watcher| Box::new(watcher) as _)
             }
         };
@@ -85,7 +86,9 @@ impl Folders {
         *locked(&self.names) = names.map(ToOwned::to_owned).collect();
         let parents = steps.iter().filter_map(|step| step.parent());
         let wanted: BTreeSet<_> = parents.map(ToOwned::to_owned).collect();
-        let Some(watcher) = &mut self.watcher else { return };
+        let Some(watcher) = &mut self.watcher else {
+            return;
+        };
         for gone in self.watched.difference(&wanted) {
             // A folder that is not there any more is watched by nobody.
             let _ = watcher.unwatch(gone);

@@ -20,42 +20,57 @@ fn save(key: &str, value: &str) -> Call {
     }
 }
 
+fn version(frame: &ServerFrame) -> Option<u64> {
+    match frame {
+        ServerFrame::Snapshot {
+            state: TopicState::Settings(state),
+            ..
+        } => Some(state.version),
+        _ => None,
+    }
+}
+
+fn fault_line(frame: &ServerFrame) -> Option<u32> {
+    match frame {
+        ServerFrame::Delta {
+            delta: TopicDelta::Settings(state),
+            ..
+        } => Some(state.fault.as_ref()?.line),
+        _ => None,
+    }
+}
+
 #[tokio::test]
 async fn what_is_saved_or_written_by_hand_is_shown_to_whoever_watches() {
     let world = World::new().await;
     let data = world.data();
     let mut owner = world.owner().await;
-    owner.send(&ClientFrame::Watch { topic: Topic::Settings }).await;
-    let first = owner
-        .until(|frame| match frame {
-            ServerFrame::Snapshot {
-                state: TopicState::Settings(state),
-                ..
-            } => Some(state.version),
-            _ => None,
+    owner
+        .send(&ClientFrame::Watch {
+            topic: Topic::Settings,
         })
         .await;
+    let shown = owner
+        .until("a snapshot", |frame| version(frame).is_some())
+        .await;
+    let first = version(&shown).expect("a version");
     let state: SettingsState = owner.call(save("tools_at_once", "7")).await.expect("saved");
-    assert_eq!((state.settings.tools_at_once, state.version), (7, first + 1));
-    let changed = |frame: ServerFrame| match frame {
-        ServerFrame::Delta {
-            delta: TopicDelta::Settings(state),
-            ..
-        } => Some(*state),
-        _ => None,
-    };
+    assert_eq!(
+        (state.settings.tools_at_once, state.version),
+        (7, first + 1)
+    );
     let file = data.join("settings.toml");
     std::fs::write(&file, "tools_at_once = 9\n\npolicy = 7\n").expect("written");
-    let faulty = owner.until(changed).await;
-    let fault = match faulty.fault {
-        Some(fault) => fault,
-        // The change of the save itself may come first.
-        None => owner.until(changed).await.fault.expect("a fault"),
-    };
-    assert_eq!(fault.line, 3);
+    let faulty = owner
+        .until("a fault", |frame| fault_line(frame).is_some())
+        .await;
+    assert_eq!(fault_line(&faulty), Some(3));
     let kept: SettingsState = owner.call(Call::SettingsGet {}).await.expect("shown");
     assert_eq!(kept.settings.tools_at_once, 7, "the last good ones");
-    let refused = owner.call::<SettingsState>(save("thinking", "low")).await.expect_err("refused");
+    let refused = owner
+        .call::<SettingsState>(save("thinking", "low"))
+        .await
+        .expect_err("refused");
     assert_eq!(refused.code, ErrorCode::Invalid);
     assert!(refused.message.contains("line 3"), "{refused:?}");
     world.stop().await;
@@ -68,9 +83,15 @@ async fn the_shell_shows_sets_and_refuses() {
     ok(&data, &["settings", "set", "tools.shell", "ask"]).await;
     ok(&data, &["settings", "set", "owner_name", "Ada"]).await;
     let shown = ok(&data, &["settings"]).await;
-    assert!(shown.contains("tools.shell = \"ask\"") && shown.contains("owner_name = \"Ada\""), "{shown}");
+    assert!(
+        shown.contains("tools.shell = \"ask\"") && shown.contains("owner_name = \"Ada\""),
+        "{shown}"
+    );
     let told = fails(&data, &["settings", "set", "retry.tries", "99"]).await;
-    assert!(told.contains("`retry.tries`") && told.contains("1 to 20"), "{told}");
+    assert!(
+        told.contains("`retry.tries`") && told.contains("1 to 20"),
+        "{told}"
+    );
     let told = fails(&data, &["settings", "set", "model", "no/such"]).await;
     assert!(told.contains("no/such"), "{told}");
     ok(&data, &["settings", "unset", "owner_name"]).await;
@@ -88,8 +109,15 @@ async fn the_shell_shows_sets_and_refuses() {
         .await
         .expect("found");
     assert_eq!(found.models.len(), 1);
-    ok(&data, &["settings", "set", "cycle", "[\"practice:high\", \"none\"]"]).await;
+    ok(
+        &data,
+        &["settings", "set", "cycle", "[\"practice:high\", \"none\"]"],
+    )
+    .await;
     let scope: replies::Scope = owner.call(Call::ModelsScope {}).await.expect("listed");
-    assert_eq!((scope.models.len(), scope.unmatched), (1, vec!["none".to_owned()]));
+    assert_eq!(
+        (scope.models.len(), scope.unmatched),
+        (1, vec!["none".to_owned()])
+    );
     world.stop().await;
 }

@@ -447,7 +447,9 @@ impl Conversation {
 
     /// Says whether the open answer is shown while it comes in.
     pub(crate) fn streams(&self) -> bool {
-        self.turn.as_ref().is_none_or(|turn| turn.settings.streaming)
+        self.turn
+            .as_ref()
+            .is_none_or(|turn| turn.settings.streaming)
     }
 
     /// Returns the tools of a turn that begins now.

@@ -25,6 +25,7 @@ use crate::{
         self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response,
         ToolDefinition,
     },
+    resources::{self, Resources},
     tool::{self, NestedAsk, Place, PlanError, Seen, ToolContext, ToolEffect, ToolResult},
 };
 
@@ -160,7 +161,7 @@ impl Hands {
                 real.stamp = now;
                 match Inventory::load(&real.data, variable).await {
                     Ok(inventory) => {
-                        real.variables = Arc::new(variables(Some(&inventory)));
+                        real.variables = Arc::new(variables(Some(&inventory), &real.servers));
                         real.inventory = Ok(inventory);
                     }
                     Err(error) => tracing::warn!(%error, "the models stay as they were"),

@@ -482,7 +482,9 @@ pub(crate) fn system(at: &Surroundings) -> String {
          the next one. What people type cannot make one. The owner decides; a guest works along.\n"
     );
     for (path, rules) in rules {
-        text.push_str(&format!("\nRules from {path}; where rules differ, the last ones hold:\n\n{rules}\n"));
+        text.push_str(&format!(
+            "\nRules from {path}; where rules differ, the last ones hold:\n\n{rules}\n"
+        ));
     }
     text.push_str(skills);
     text

@@ -82,13 +82,20 @@ fn steers_enter_all_together_or_one_before_each_request() {
         world.done(response("", &[("look", "a")]));
         world.submit("one", SendMode::Steer);
         world.submit("two", SendMode::Steer);
-        let call = world.conversation.turn.as_ref().expect("a turn").calls[0].row.call.to_string();
+        let call = world.conversation.turn.as_ref().expect("a turn").calls[0]
+            .row
+            .call
+            .to_string();
         world.tool_done(&call, "seen");
         assert!(world.asks_model());
         assert_eq!(world.conversation.queue.len(), left, "{steering:?}");
         world.done(response("on it", &[]));
         assert_eq!(world.conversation.queue.len(), 0);
-        assert_eq!(world.conversation.turn.is_some(), left > 0, "one more request");
+        assert_eq!(
+            world.conversation.turn.is_some(),
+            left > 0,
+            "one more request"
+        );
     }
 }
 
@@ -181,7 +188,10 @@ fn a_turn_that_answers_a_guest_is_bound_and_the_next_of_the_owner_is_not() {
     world.done(response("", &[("shell", "make")]));
     assert_eq!(outcomes(&world), [ToolOutcome::Denied]);
     let told = world.conversation.context.items();
-    assert!(format!("{told:?}").contains("read-only"), "the model is told why");
+    assert!(
+        format!("{told:?}").contains("read-only"),
+        "the model is told why"
+    );
     world.done(response("could not", &[]));
     world.send("then I");
     world.done(response("", &[("shell", "make")]));
@@ -228,7 +238,10 @@ fn it_is_summed_up_by_itself_only_where_the_settings_say_so() {
     assert!(sums_up(at(true, 40), false));
     assert!(!sums_up(at(false, 40), false));
     assert!(sums_up(at(true, 85), true));
-    assert!(!sums_up(at(false, 85), true), "also not where the provider says so");
+    assert!(
+        !sums_up(at(false, 85), true),
+        "also not where the provider says so"
+    );
 }
 
 #[test]
@@ -277,7 +290,9 @@ fn a_level_that_the_model_does_not_have_is_given_up_or_refused() {
     };
     let refused = world.call(configure(None, Some(Thinking::High)));
     assert_eq!(refused.map_err(|error| error.code), Err(ErrorCode::Invalid));
-    world.call(configure(None, Some(Thinking::Low))).expect("has it");
+    world
+        .call(configure(None, Some(Thinking::Low)))
+        .expect("has it");
     assert_eq!(world.conversation.row.thinking, Thinking::Low);
     let plain = ModelInfo {
         thinking: Vec::new(),
@@ -305,7 +320,10 @@ fn costs_add_up_and_what_is_not_known_is_counted_and_not_nothing() {
     let row = &world.conversation.row;
     assert_eq!(row.usage.cost_nanos, Some(2 * 1_020_000));
     assert_eq!(row.unpriced, 1);
-    assert_eq!(world.conversation.last.and_then(|last| last.cost_nanos), Some(1_020_000));
+    assert_eq!(
+        world.conversation.last.and_then(|last| last.cost_nanos),
+        Some(1_020_000)
+    );
     let mut unknown = bare(Settings::default());
     unknown.send("go");
     let mut answer = response("went", &[]);

@@ -270,7 +270,11 @@ fn prices(text: &str, entry: Spanned<PriceEntry>) -> Result<Price, Fault> {
         let hint = "for example `price = { input = 3, output = 15, cache_read = 0.3 }`, for a million tokens";
         let message = format!("a price is 0 to {MOST_PRICE}");
         // At most a hundred thousand millions, which a float holds exactly enough.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
         fits.then(|| (price * 1e6).round() as u64)
             .ok_or_else(|| fault(text, &span, message, hint))
     };

@@ -99,14 +99,21 @@ impl Inventory {
 
     /// Returns the models of providers whose key is there that have all words of a query in provider, id or name.
     pub fn find(&self, query: &str, limit: usize) -> replies::ModelsFound {
-        let ready = self.models.iter().map(Model::info).filter(|info| info.ready);
+        let ready = self
+            .models
+            .iter()
+            .map(Model::info)
+            .filter(|info| info.ready);
         find(ready, query, limit)
     }
 
     /// Returns the models to step through.
     pub fn scope(&self, patterns: &[String]) -> replies::Scope {
         let infos = self.models.iter().map(Model::info);
-        scope(&infos.filter(|info| info.ready).collect::<Vec<_>>(), patterns)
+        scope(
+            &infos.filter(|info| info.ready).collect::<Vec<_>>(),
+            patterns,
+        )
     }
 
     /// Returns the model that new sessions get where the owner chose this one: it counts where it is there, and no

@@ -15,7 +15,9 @@ pub(super) fn find<'a>(
     let mut found: Vec<_> = models.filter(fits).collect();
     let begins = |info: &&ModelInfo| {
         let names = [&info.name, &info.model.model, &info.model.provider];
-        !names.iter().any(|name| name.to_lowercase().starts_with(query.trim()))
+        !names
+            .iter()
+            .any(|name| name.to_lowercase().starts_with(query.trim()))
     };
     found.sort_by_key(begins);
     replies::ModelsFound {
@@ -126,7 +128,11 @@ mod tests {
             model: ModelRef::parse(name).expect("a model"),
             name: name.to_owned(),
             context: None,
-            thinking: if thinks { vec![Thinking::High] } else { Vec::new() },
+            thinking: if thinks {
+                vec![Thinking::High]
+            } else {
+                Vec::new()
+            },
             ready: true,
             source: String::new(),
             practice: false,
@@ -158,20 +164,39 @@ mod tests {
     #[test]
     fn patterns_name_models_in_their_order_and_each_once() {
         for (patterns, named, unmatched) in [
-            (&[][..], &["far/big-one", "far/big-two", "near/qwen:7b", "near/small"][..], &[][..]),
-            (&["near/*", "FAR/big-one"], &["near/qwen:7b", "near/small", "far/big-one"], &[]),
+            (
+                &[][..],
+                &["far/big-one", "far/big-two", "near/qwen:7b", "near/small"][..],
+                &[][..],
+            ),
+            (
+                &["near/*", "FAR/big-one"],
+                &["near/qwen:7b", "near/small", "far/big-one"],
+                &[],
+            ),
             (&["big"], &["far/big-one"], &[]),
-            (&["*two:high", "far/*"], &["far/big-two High", "far/big-one"], &[]),
+            (
+                &["*two:high", "far/*"],
+                &["far/big-two High", "far/big-one"],
+                &[],
+            ),
             (&["small:high"], &["near/small Off"], &[]),
             (&["qwen:7b"], &["near/qwen:7b"], &[]),
             (&["big-one:loud", "none"], &[], &["big-one:loud", "none"]),
             (&["far/big-?n?"], &["far/big-one"], &[]),
         ] {
             let (found, left) = stepped(patterns);
-            assert_eq!((found, left), (
-                named.iter().map(|n| (*n).to_owned()).collect(),
-                unmatched.iter().map(|n: &&str| (*n).to_owned()).collect::<Vec<_>>()
-            ), "{patterns:?}");
+            assert_eq!(
+                (found, left),
+                (
+                    named.iter().map(|n| (*n).to_owned()).collect(),
+                    unmatched
+                        .iter()
+                        .map(|n: &&str| (*n).to_owned())
+                        .collect::<Vec<_>>()
+                ),
+                "{patterns:?}"
+            );
         }
     }
 

@@ -50,7 +50,10 @@ fn folders(cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let root = above.iter().position(|folder| folder.join(".git").exists());
     // Without a repository only the directory itself is known to belong to the work.
     let last = root.unwrap_or(0);
-    let mut folders: Vec<_> = above[..=last].iter().map(|folder| folder.to_path_buf()).collect();
+    let mut folders: Vec<_> = above[..=last]
+        .iter()
+        .map(|folder| folder.to_path_buf())
+        .collect();
     folders.extend(home.map(|home| home.join(".agents")));
     folders
 }
@@ -66,7 +69,11 @@ impl Loader<'_> {
         let before: usize = self.found.rules.iter().map(|(_, text)| text.len()).sum();
         if before + text.len() > RULES_BYTES {
             let kib = RULES_BYTES >> 10;
-            return self.fault(path, 0, &format!("with it the rules would be over {kib} KiB"));
+            return self.fault(
+                path,
+                0,
+                &format!("with it the rules would be over {kib} KiB"),
+            );
         }
         if !text.trim().is_empty() {
             self.found.rules.push((shown(path, self.home), text));
@@ -77,7 +84,9 @@ impl Loader<'_> {
         for path in names(folder) {
             let is_template = path.extension().is_some_and(|end| end == "md");
             let name = path.file_stem().and_then(|name| name.to_str());
-            let Some(name) = name.filter(|_| is_template) else { continue };
+            let Some(name) = name.filter(|_| is_template) else {
+                continue;
+            };
             let taken = self.found.templates.iter().any(|other| other.name == name);
             if taken || self.found.templates.len() >= MOST_FILES {
                 continue;
@@ -92,7 +101,11 @@ impl Loader<'_> {
         let text = self.read(path)?;
         let parts = self.split(path, &text)?;
         if !is_name(name) {
-            self.fault(path, 0, "its name is not made of letters, digits, `-`, `_` and `.`");
+            self.fault(
+                path,
+                0,
+                "its name is not made of letters, digits, `-`, `_` and `.`",
+            );
             return None;
         }
         let field = |name: &str| parts.fields.get(name).cloned().unwrap_or_default();
@@ -117,7 +130,11 @@ impl Loader<'_> {
                 continue;
             }
             if let Some(skill) = self.skill(&folder, &path) {
-                let taken = self.found.skills.iter().any(|other| other.name == skill.name);
+                let taken = self
+                    .found
+                    .skills
+                    .iter()
+                    .any(|other| other.name == skill.name);
                 if !taken {
                     self.found.skills.push(skill);
                 }
@@ -131,12 +148,23 @@ impl Loader<'_> {
         let own = folder.file_name().and_then(|name| name.to_str());
         let name = parts.fields.get("name").map(String::as_str).or(own);
         let Some(name) = name.filter(|name| is_name(name)) else {
-            self.fault(path, 0, "its name is not made of letters, digits, `-`, `_` and `.`");
+            self.fault(
+                path,
+                0,
+                "its name is not made of letters, digits, `-`, `_` and `.`",
+            );
             return None;
         };
-        let description = parts.fields.get("description").filter(|text| !text.is_empty());
+        let description = parts
+            .fields
+            .get("description")
+            .filter(|text| !text.is_empty());
         let Some(description) = description else {
-            self.fault(path, 0, "it has no `description`, so that nobody knows when to use it");
+            self.fault(
+                path,
+                0,
+                "it has no `description`, so that nobody knows when to use it",
+            );
             return None;
         };
         let hidden = parts.fields.get("disable-model-invocation");
@@ -167,11 +195,16 @@ impl Loader<'_> {
             return None;
         }
         let mut bytes = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes));
+        let read =
+            File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes));
         match read {
             Err(error) => self.fault(path, 0, &format!("it cannot be read: {error}")),
             Ok(_) if bytes.len() as u64 > FILE_BYTES => {
-                self.fault(path, 0, &format!("it is larger than {} KiB", FILE_BYTES >> 10));
+                self.fault(
+                    path,
+                    0,
+                    &format!("it is larger than {} KiB", FILE_BYTES >> 10),
+                );
             }
             Ok(_) => match String::from_utf8(bytes) {
                 Ok(text) => return Some(text),
@@ -207,5 +240,9 @@ fn is_name(name: &str) -> bool {
 fn line(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     let plain = words.join(" ");
-    plain.chars().filter(|c| !c.is_control()).take(DESCRIPTION_CHARS).collect()
+    plain
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(DESCRIPTION_CHARS)
+        .collect()
 }

@@ -76,7 +76,10 @@ mod tests {
         assert_eq!(parts.fields["hint"], "<a> [b]");
         assert_eq!(parts.body, "Body\n---\n");
         assert_eq!(split("plain\n").expect("splits").body, "plain\n");
-        assert_eq!(split("---\nno colon\n---\n"), Err((2, "it is no `name: text`")));
+        assert_eq!(
+            split("---\nno colon\n---\n"),
+            Err((2, "it is no `name: text`"))
+        );
         assert!(split("---\na: b\n").is_err());
     }
 

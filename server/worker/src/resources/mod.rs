@@ -103,14 +103,21 @@ impl Resources {
         let (name, rest) = template::command(text)?;
         if let Some(name) = name.strip_prefix(SKILL) {
             let skill = self.skills.iter().find(|skill| skill.name == name)?;
-            let Skill { path, folder, text, .. } = skill;
-            let head = format!("Use the skill `{name}` ({path}). Paths in it are relative to {folder}.\n\n{text}");
+            let Skill {
+                path, folder, text, ..
+            } = skill;
+            let head = format!(
+                "Use the skill `{name}` ({path}). Paths in it are relative to {folder}.\n\n{text}"
+            );
             return Some(match rest {
                 "" => head,
                 rest => format!("{head}\n\n{rest}"),
             });
         }
-        let found = self.templates.iter().find(|template| template.name == name)?;
+        let found = self
+            .templates
+            .iter()
+            .find(|template| template.name == name)?;
         Some(template::fill(&found.text, &template::arguments(rest)))
     }
 
@@ -120,9 +127,12 @@ impl Resources {
         if offered.is_empty() {
             return String::new();
         }
-        let line = |skill: &&Skill| format!("- {}: {} ({})\n", skill.name, skill.description, skill.path);
+        let line =
+            |skill: &&Skill| format!("- {}: {} ({})\n", skill.name, skill.description, skill.path);
         let lines: String = offered.iter().map(line).collect();
-        format!("\nSkills: instructions for special tasks. Where one fits, read its file first; paths in it are relative to its folder.\n{lines}")
+        format!(
+            "\nSkills: instructions for special tasks. Where one fits, read its file first; paths in it are relative to its folder.\n{lines}"
+        )
     }
 }
 

@@ -68,7 +68,11 @@ fn braced(inner: &str, arguments: &[String]) -> Option<String> {
             "@" | "ARGUMENTS" => arguments.join(" "),
             number => nth(arguments, number.parse().ok()?)?.to_owned(),
         };
-        return Some(if given.is_empty() { other.to_owned() } else { given });
+        return Some(if given.is_empty() {
+            other.to_owned()
+        } else {
+            given
+        });
     }
     if let Some(range) = inner.strip_prefix("@:") {
         let (from, many) = match range.split_once(':') {
@@ -109,7 +113,10 @@ mod tests {
             ("${4:-none} ${3:-none}", "none c"),
             ("${@:2}", "$1 c"),
             ("${@:2:1}", "$1"),
-            ("${@:0} ${@:x} ${HOME} $HOME $0 $ ${1", "${@:0} ${@:x} ${HOME} $HOME $0 $ ${1"),
+            (
+                "${@:0} ${@:x} ${HOME} $HOME $0 $ ${1",
+                "${@:0} ${@:x} ${HOME} $HOME $0 $ ${1",
+            ),
             ("5 $ and €$1", "5 $ and €a b"),
         ] {
             assert_eq!(fill(text, &given), filled, "{text}");

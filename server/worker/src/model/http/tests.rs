@@ -312,9 +312,14 @@ async fn an_origin_that_hangs_does_not_hold_up_another_one_beside_it() {
     );
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("models.toml"), file).expect("written");
-    let inventory = Inventory::load(folder.path(), |_| None).await.expect("good");
+    let inventory = Inventory::load(folder.path(), |_| None)
+        .await
+        .expect("good");
     let model = |name| inventory.resolve(&ModelRef::parse(name).expect("a name"));
-    let (bad, well) = (model("bad/m").expect("there"), model("good/m").expect("there"));
+    let (bad, well) = (
+        model("bad/m").expect("there"),
+        model("good/m").expect("there"),
+    );
     let stuck: Vec<_> = (0..64)
         .map(|_| {
             let bad = bad.clone();

@@ -310,6 +310,9 @@ fn what_may_be_cached_is_marked_as_the_settings_say() {
             &body["tools"][0],
             &body["messages"][0]["content"][0],
         ];
-        assert!(ends.iter().all(|end| end["cache_control"] == mark), "{cache:?}");
+        assert!(
+            ends.iter().all(|end| end["cache_control"] == mark),
+            "{cache:?}"
+        );
     }
 }
