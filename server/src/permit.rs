@@ -168,7 +168,9 @@ const fn roles(method: Method) -> For {
         | Method::SettingsGet
         | Method::SettingsSave
         | Method::ModelsFind
-        | Method::ModelsScope => For::Owner,
+        | Method::ModelsScope
+        | Method::SessionDelete
+        | Method::SessionClone => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit
         | Method::Withdraw
@@ -255,6 +257,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
         | Call::SessionRestore { session }
+        | Call::SessionDelete { session }
+        | Call::SessionClone { session, .. }
         | Call::SessionRetry { session }
         | Call::SessionRead { session }
         | Call::Submit { session, .. }
@@ -371,6 +375,8 @@ mod tests {
         models.scope                         owner
         prompts.list                         owner full+approve full
         usage.responses                      owner full+approve full view+approve view
+        session.delete                       owner
+        session.clone                        owner
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
         watch settings                       owner

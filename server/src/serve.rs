@@ -198,6 +198,8 @@ impl Running {
         }));
         self.server.learn_secrets();
         tracing::info!("listening on {}", self.origin);
+        let leftovers = self.server.clone();
+        tokio::task::spawn_blocking(move || leftovers.remove_leftovers());
         self.server.handle(Input::Start);
         loop {
             tokio::select! {

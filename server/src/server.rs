@@ -244,6 +244,7 @@ impl Server {
         board.home().get(session).map(|line| line.session.clone())
     }
 
+<<<<<<< HEAD
     /// Returns the settings.
     pub fn settings(&self) -> &Arc<settings::Kept> {
         &self.settings
@@ -261,6 +262,11 @@ impl Server {
     /// Tells everyone of the settings as they are now.
     pub fn publish_settings(self: &Arc<Self>) {
         self.handle(Input::Settings(Box::new(self.settings.state())));
+=======
+    /// Returns a deleted session that can still be restored.
+    pub fn deleted_session(&self, session: &SessionId) -> Option<Session> {
+        locked(&self.board).home().get_deleted(session).cloned()
+>>>>>>> main
     }
 
     /// Returns the origin that links name.
@@ -339,10 +345,27 @@ impl Server {
                 }
             }
             Effect::Save(session) => {
-                if let Err(error) = self.catalog().save_session(&session) {
+                if let Err(error) = self.catalog().save_progress(&session) {
                     tracing::error!("cannot write the catalog: {error}");
                 }
             }
+            Effect::Copy(copying) => self.copy_session(*copying),
+            Effect::RemoveAt {
+                session,
+                deleted_ms,
+                at_ms,
+            } => {
+                let after = Duration::from_millis(at_ms.saturating_sub(now_ms()));
+                let due = Input::RemoveDue {
+                    session,
+                    deleted_ms,
+                };
+                self.later(after, due);
+            }
+            Effect::Remove {
+                session,
+                deleted_ms,
+            } => self.remove_session(session, deleted_ms),
         }
     }
 
@@ -372,10 +395,13 @@ impl Server {
     }
 
     fn later(self: &Arc<Self>, after: Duration, input: Input) {
-        let server = self.clone();
+        // What is to come later keeps no server open that has ended.
+        let server = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            server.handle(input);
+            if let Some(server) = server.upgrade() {
+                server.handle(input);
+            }
         });
     }
 

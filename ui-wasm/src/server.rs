@@ -341,7 +341,9 @@ fn changes(call: &Call) -> bool {
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceSignOut { .. }
-        | Call::SettingsSave { .. } => true,
+        | Call::SettingsSave { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }

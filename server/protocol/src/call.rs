@@ -80,7 +80,7 @@ calls! {
         /// Which session.
         session: SessionId,
     }
-    /// Brings an archived session back. Reply: [`replies::Done`].
+    /// Brings an archived session back, or one that was deleted a moment ago. Reply: [`replies::Done`].
     SessionRestore = "session.restore" {
         /// Which session.
         session: SessionId,
@@ -368,6 +368,21 @@ calls! {
         before: Option<EntryId>,
         /// At most so many, and at most 200.
         limit: u32,
+    }
+    /// Takes a session out of every list and ends its work and its shares; for [`crate::limits::UNDO_SECONDS`] a restore
+    /// brings it back, then nothing of it is left. Reply: [`replies::Done`].
+    SessionDelete = "session.delete" {
+        /// Which session.
+        session: SessionId,
+    }
+    /// Makes a session that begins as another one is now; refused while that one works. Reply: [`replies::Created`].
+    SessionClone = "session.clone" {
+        /// Which session is copied.
+        session: SessionId,
+        /// The client's id of it.
+        request: RequestId,
+        /// The title; `None`: made from that of the other.
+        title: Option<String>,
     }
 }
 

@@ -54,3 +54,5 @@ pub const MODELS_QUERY_CHARS: usize = 200;
 pub const RESPONSE_ROWS: usize = 200;
 /// Settings that one call changes, at most.
 pub const SETTING_CHANGES: usize = 64;
+/// For how long a deleted session can be restored, in seconds.
+pub const UNDO_SECONDS: u64 = 10 * 60;

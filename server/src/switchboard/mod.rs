@@ -3,11 +3,14 @@
 
 mod event;
 mod home;
+mod jobs;
 mod presence;
 mod seats;
 mod settings;
 mod workers;
 
+#[cfg(test)]
+mod lives;
 #[cfg(test)]
 mod pair;
 #[cfg(test)]
@@ -26,6 +29,7 @@ use serde_json::value::RawValue;
 
 pub use event::{Effect, Input};
 pub use home::{Home, Line, unknown_session};
+pub use jobs::Copying;
 
 use crate::{
     catalog::Session,
@@ -137,7 +141,13 @@ impl Switchboard {
             } => self.answer(connection, id, result, out),
             Input::Kept(session) => self.kept(*session, out),
             Input::Retry(session) => self.retry(&session, out),
-            Input::Halt(session) => self.halt(&session, out),
+            Input::Halt { session, error } => self.halt(&session, &error, out),
+            Input::Copy(copying) => self.copy(copying, out),
+            Input::RemoveDue {
+                session,
+                deleted_ms,
+            } => self.remove_due(&session, deleted_ms, out),
+            Input::JobDone(session) => self.job_done(&session, out),
             Input::Worker {
                 session,
                 generation,
@@ -147,7 +157,7 @@ impl Switchboard {
             Input::WorkerBorn {
                 session,
                 generation,
-            } => self.workers.born(&session, generation),
+            } => self.worker_born(&session, generation, out),
             Input::WorkerGone {
                 session,
                 generation,
@@ -171,6 +181,9 @@ impl Switchboard {
     }
 
     fn resume(&mut self, out: &mut Vec<Effect>) {
+        for (session, deleted_ms) in self.home.deleted() {
+            out.push(remove_later(session.clone(), deleted_ms));
+        }
         let busy = |line: &&Line| line.session.busy && !line.session.archived;
         let ids: Vec<_> = self
             .home
@@ -385,6 +398,9 @@ impl Switchboard {
 
     fn kept(&mut self, session: Session, out: &mut Vec<Effect>) {
         let id = session.id.clone();
+        if let Some(deleted_ms) = session.deleted_ms {
+            out.push(remove_later(id.clone(), deleted_ms));
+        }
         let delta = self.home.put(session);
         self.publish(&id, &delta, out);
     }
@@ -471,6 +487,14 @@ impl Switchboard {
     }
 }
 
+fn remove_later(session: SessionId, deleted_ms: u64) -> Effect {
+    Effect::RemoveAt {
+        session,
+        deleted_ms,
+        at_ms: deleted_ms.saturating_add(limits::UNDO_SECONDS * 1000),
+    }
+}
+
 fn is_the_servers(call: &Call) -> bool {
     match call {
         Call::SessionCreate { .. }
@@ -489,7 +513,9 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SettingsGet {}
         | Call::SettingsSave { .. }
         | Call::ModelsFind { .. }
-        | Call::ModelsScope {} => true,
+        | Call::ModelsScope {}
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }

@@ -9,7 +9,11 @@ mod life;
 mod link;
 mod process;
 mod real;
+<<<<<<< HEAD
 mod settings;
+=======
+mod rights;
+>>>>>>> main
 mod share;
 mod tls;
 mod transfer;

@@ -52,7 +52,9 @@ fn need(method: Method) -> Need {
         | Method::SettingsGet
         | Method::SettingsSave
         | Method::ModelsFind
-        | Method::ModelsScope => Need::Own,
+        | Method::ModelsScope
+        | Method::SessionDelete
+        | Method::SessionClone => Need::Own,
     }
 }
 

@@ -303,7 +303,9 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
         | Call::SettingsGet {}
         | Call::SettingsSave { .. }
         | Call::ModelsFind { .. }
-        | Call::ModelsScope {} => Err(not_here(method)),
+        | Call::ModelsScope {}
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => Err(not_here(method)),
     }
 }
 

@@ -35,3 +35,4 @@ pub mod wire;
 
 pub use mcp::{McpServer, mcp_servers};
 pub use session::{RunError, run};
+pub use store::settle_copy;

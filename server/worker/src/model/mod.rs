@@ -31,7 +31,7 @@ mod scope;
 mod debug;
 
 #[cfg(test)]
-mod scripted;
+pub(crate) mod scripted;
 
 pub(crate) use api::Api;
 pub use debug::debug_stream;

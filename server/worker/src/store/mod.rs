@@ -1,5 +1,6 @@
 //! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
 
+mod copy;
 #[cfg(test)]
 #[expect(
     unsafe_code,
@@ -19,6 +20,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::record::{ConversationRow, Loaded, Record};
+pub use copy::settle_copy;
 pub(crate) use history::{Lineage, Page};
 use lock::Lock;
 
