@@ -244,7 +244,6 @@ impl Server {
         board.home().get(session).map(|line| line.session.clone())
     }
 
-<<<<<<< HEAD
     /// Returns the settings.
     pub fn settings(&self) -> &Arc<settings::Kept> {
         &self.settings
@@ -262,11 +261,11 @@ impl Server {
     /// Tells everyone of the settings as they are now.
     pub fn publish_settings(self: &Arc<Self>) {
         self.handle(Input::Settings(Box::new(self.settings.state())));
-=======
+    }
+
     /// Returns a deleted session that can still be restored.
     pub fn deleted_session(&self, session: &SessionId) -> Option<Session> {
         locked(&self.board).home().get_deleted(session).cloned()
->>>>>>> main
     }
 
     /// Returns the origin that links name.

@@ -133,17 +133,14 @@ enum Command {
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
-<<<<<<< HEAD
     /// Show the settings, or change one.
     #[command(
         after_help = "Example:\n  portholed settings --json\n  portholed settings set policy read-only\n  portholed settings set tools.shell ask\n  portholed settings unset retry.tries"
     )]
     Settings(SettingsArgs),
-=======
     /// List the MCP servers that `mcp.toml` configures.
     #[command(after_help = "Example:\n  portholed mcp --json")]
     Mcp(ListArgs),
->>>>>>> main
     /// Print the server's log.
     #[command(
         after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
@@ -426,11 +423,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Restore { id, data } => engine::restore(&id, &data),
         Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
-<<<<<<< HEAD
         Command::Settings(args) => settings::settings(&args),
-=======
         Command::Mcp(list) => engine::mcp(&list),
->>>>>>> main
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),

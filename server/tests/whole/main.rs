@@ -9,11 +9,8 @@ mod life;
 mod link;
 mod process;
 mod real;
-<<<<<<< HEAD
-mod settings;
-=======
 mod rights;
->>>>>>> main
+mod settings;
 mod share;
 mod tls;
 mod transfer;

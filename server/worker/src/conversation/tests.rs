@@ -158,11 +158,7 @@ impl World {
                 None,
                 Place::of(Path::new("/work")),
                 rules(),
-<<<<<<< HEAD
-                Default::default(),
-=======
                 Arc::default(),
->>>>>>> main
             ),
             effects: Vec::new(),
             now_ms: 1_000,

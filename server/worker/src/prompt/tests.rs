@@ -221,7 +221,8 @@ fn the_instructions_name_place_day_and_the_projects_rules() {
         "/src/shop",
         "linux x86_64",
         "2026-11-30",
-        "AGENTS.md:\n\nUse tabs.",
+        "Rules from ~/src/AGENTS.md",
+        "\n\nUse tabs.",
     ] {
         assert!(text.contains(part), "{part}");
     }
