@@ -18,6 +18,11 @@ pub mod sessions;
 pub mod settings;
 pub mod token;
 
+mod entries;
+pub mod export;
+pub mod import;
+pub mod search;
+
 pub mod diagnostics;
 pub mod redact;
 

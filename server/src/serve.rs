@@ -16,6 +16,7 @@ use crate::{
     key::{KeyError, ServerKey},
     local::{self, Status},
     redact::Redaction,
+    search,
     server::{Parts, Server},
     settings,
     switchboard::Input,
@@ -197,6 +198,7 @@ impl Running {
                 .is_some()
         }));
         self.server.learn_secrets();
+        tokio::spawn(search::run(self.server.clone()));
         tracing::info!("listening on {}", self.origin);
         let leftovers = self.server.clone();
         tokio::task::spawn_blocking(move || leftovers.remove_leftovers());

@@ -145,6 +145,7 @@ impl App {
                 | Call::OutputRead { .. }
                 | Call::FilesFind { .. }
                 | Call::Models {}
+                | Call::Search { .. }
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
                 | Call::SettingsGet {}
@@ -215,6 +216,12 @@ impl App {
             }
             Call::DeviceList {} => {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
+            }
+            Call::Search { .. } => {
+                let _: Option<replies::Found> = read(result, &mut self.fx);
+            }
+            Call::SessionExport { .. } => {
+                let _: Option<replies::Exported> = read(result, &mut self.fx);
             }
             Call::SessionRename { .. }
             | Call::SessionPin { .. }
