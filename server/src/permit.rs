@@ -38,6 +38,8 @@ pub enum Act {
     WatchSessions,
     /// A watch of a conversation.
     WatchConversation,
+    /// A watch of the looks.
+    WatchLooks,
     /// A request over HTTP.
     Route(Route),
     /// A worker's word about its session.
@@ -120,7 +122,7 @@ enum For {
 const fn act(act: Act) -> For {
     match act {
         Act::Call(method) => roles(method),
-        Act::WatchSessions | Act::WatchConversation => For::Readers,
+        Act::WatchSessions | Act::WatchConversation | Act::WatchLooks => For::Readers,
         Act::Route(route) => route_roles(route),
         Act::Report => For::Worker,
     }
@@ -219,6 +221,7 @@ pub fn permit_call(call: &Call, role: &Role) -> Access {
 pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
     let (what, asked) = match topic {
         Topic::Sessions => (Act::WatchSessions, None),
+        Topic::Looks => (Act::WatchLooks, None),
         Topic::Conversation { session, .. } => (Act::WatchConversation, Some(session)),
     };
     match (permit(what, Asker::Admitted(role)), asked, role) {
@@ -282,6 +285,7 @@ mod tests {
             Act::Call(method) => method.name().to_owned(),
             Act::WatchSessions => "watch sessions".to_owned(),
             Act::WatchConversation => "watch conversation".to_owned(),
+            Act::WatchLooks => "watch looks".to_owned(),
             Act::Route(route) => format!("{} {}", route.method(), route.path()),
             Act::Report => "worker's report".to_owned(),
         }
@@ -303,7 +307,12 @@ mod tests {
         askers.extend([("worker", Asker::Worker), ("nobody", Asker::Nobody)]);
         let calls = Method::ALL.iter().map(|method| Act::Call(*method));
         let routes = Route::ALL.iter().map(|route| Act::Route(*route));
-        let others = [Act::WatchSessions, Act::WatchConversation, Act::Report];
+        let others = [
+            Act::WatchSessions,
+            Act::WatchConversation,
+            Act::WatchLooks,
+            Act::Report,
+        ];
         let mut table = String::new();
         for act in calls.chain(others).chain(routes) {
             let may = askers
@@ -346,6 +355,7 @@ mod tests {
         device.sign_out                      owner
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
+        watch looks                          owner full+approve full view+approve view
         worker's report                      worker
         GET /                                owner full+approve full view+approve view worker nobody
         GET /health                          owner full+approve full view+approve view worker nobody

@@ -15,6 +15,7 @@ use crate::{
     http::{self, ListenError},
     key::{KeyError, ServerKey},
     local::{self, Status},
+    looks,
     redact::Redaction,
     server::{Parts, Server},
     switchboard::Input,
@@ -191,6 +192,7 @@ impl Running {
         self.server.learn_secrets();
         tracing::info!("listening on {}", self.origin);
         self.server.handle(Input::Start);
+        let looks = looks::follow(&self.server);
         loop {
             tokio::select! {
                 _ = term.recv() => break,
@@ -203,6 +205,7 @@ impl Running {
             }
         }
         tracing::info!("shutting down");
+        drop(looks);
         http.abort();
         local.abort();
         if tokio::time::timeout(CLOSE_BOUND, self.server.close())

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::{
-    Call, CallError, ConversationDelta, ConversationId, ConversationState, SessionId, SessionRow,
-    SessionsDelta, Who,
+    Call, CallError, ConversationDelta, ConversationId, ConversationState, Looks, SessionId,
+    SessionRow, SessionsDelta, Who,
 };
 
 /// From a client.
@@ -108,6 +108,8 @@ pub enum Topic {
         /// The conversation in it.
         conversation: ConversationId,
     },
+    /// The looks that the server offers: themes, and what its owner prefers for everybody.
+    Looks,
 }
 
 /// A topic as it is.
@@ -118,6 +120,8 @@ pub enum TopicState {
     Sessions(Vec<SessionRow>),
     /// Of [`Topic::Conversation`].
     Conversation(Box<ConversationState>),
+    /// Of [`Topic::Looks`]; it has no changes, only newer states.
+    Looks(Box<Looks>),
 }
 
 /// A change to a topic.

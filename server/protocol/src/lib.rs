@@ -7,6 +7,7 @@ mod entry;
 mod frame;
 mod ids;
 pub mod limits;
+mod looks;
 mod model;
 mod session;
 mod share;
@@ -28,6 +29,7 @@ pub use ids::{
     AccessId, AttachmentId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId,
     SessionId, SubmissionId, TurnId,
 };
+pub use looks::{Looks, ThemeText};
 pub use model::{ModelInfo, ModelRef, Policy, Thinking};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
 pub use share::{DeviceRow, Guest, Person, Presence, Share, Standing, share_words};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, SessionId, Topic, Who, decode, limits::CLIENT_FRAME_BYTES,
+    Call, CallError, ClientFrame, Looks, SessionId, Topic, Who, decode, limits::CLIENT_FRAME_BYTES,
 };
 use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
 use serde::Deserialize;
@@ -119,6 +119,8 @@ pub enum Input {
         /// Its hash.
         sha256: String,
     },
+    /// The looks that are offered are others.
+    Looks(Box<Looks>),
     /// The server ends.
     ShutDown,
 }

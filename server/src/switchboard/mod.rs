@@ -3,6 +3,7 @@
 
 mod event;
 mod home;
+mod looks;
 mod presence;
 mod seats;
 mod workers;
@@ -17,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Topic, Who, encode, limits,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, Looks, PROTOCOL_VERSION, ServerFrame,
+    SessionId, SessionState, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
@@ -45,6 +46,7 @@ pub struct Switchboard {
     present: presence::Due,
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
+    looks: looks::Shown,
     down: bool,
 }
 
@@ -71,6 +73,7 @@ impl Switchboard {
             machine,
             present: presence::Due::default(),
             home_dir: String::new(),
+            looks: looks::Shown::new(epoch),
             down: false,
         }
     }
@@ -156,6 +159,7 @@ impl Switchboard {
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
             }
+            Input::Looks(looks) => self.looks_changed(*looks, out),
             Input::ShutDown => self.shut_down(out),
         }
         effects
@@ -313,7 +317,7 @@ impl Switchboard {
             Access::Unknown => Err(unknown_session()),
         };
         let ready = allowed.and_then(|()| match &topic {
-            Topic::Sessions => Ok(()),
+            Topic::Sessions | Topic::Looks => Ok(()),
             Topic::Conversation { session, .. } => self.can_work(session),
         });
         match ready {
@@ -336,6 +340,7 @@ impl Switchboard {
         }
         match &topic {
             Topic::Sessions => self.send_home(connection, out),
+            Topic::Looks => self.send_looks(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
                 self.presence_changed(&session, out);
@@ -356,6 +361,28 @@ impl Switchboard {
         let snapshot = self.home.snapshot(&who.role);
         self.seats.got_snapshot(connection, &Topic::Sessions);
         send(connection, Lane::Topic(Topic::Sessions), &snapshot, out);
+    }
+
+    fn looks_changed(&mut self, looks: Looks, out: &mut Vec<Effect>) {
+        self.looks = self.looks.followed_by(looks);
+        let frame = encoded(&self.looks.frame());
+        for (connection, _) in self.seats.live(&Topic::Looks) {
+            out.push(Effect::Send {
+                connection,
+                lane: Lane::Topic(Topic::Looks),
+                frame: frame.clone(),
+            });
+        }
+    }
+
+    fn send_looks(&mut self, connection: ConnectionId, out: &mut Vec<Effect>) {
+        self.seats.got_snapshot(connection, &Topic::Looks);
+        send(
+            connection,
+            Lane::Topic(Topic::Looks),
+            &self.looks.frame(),
+            out,
+        );
     }
 
     fn unwatch(&mut self, connection: ConnectionId, topic: &Topic, out: &mut Vec<Effect>) {
