@@ -1,16 +1,11 @@
 //! Putting text into the visitor's clipboard: by the desktop, by tmux, or by the terminal.
 //! Whether it may be done is decided elsewhere; what is written is exactly what was decided on.
 
-use std::{
-    io::Write,
-    path::PathBuf,
-    process::{Command, Stdio},
-    sync::mpsc,
-    time::Duration,
-};
+use std::{path::PathBuf, process::Stdio, sync::mpsc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use porthole_bridge::Outcome;
+use tokio::{io::AsyncWriteExt, process::Command, runtime::Handle, time::timeout};
 
 use crate::{
     surroundings::{Surroundings, for_child, var},
@@ -24,6 +19,9 @@ pub const TERMINAL_BYTES: usize = 74_994;
 const SCREEN_BYTES: usize = 240;
 /// How long the desktop may take to accept a text.
 const DESKTOP_WAIT: Duration = Duration::from_secs(2);
+
+/// How long tmux may take.
+const TMUX_WAIT: Duration = Duration::from_secs(2);
 
 /// A way to the clipboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +109,8 @@ pub fn ways(here: Surroundings) -> Vec<Way> {
     ways
 }
 
-/// Tries the ways in turn. Blocks while the desktop or tmux is asked.
+/// Tries the ways in turn. Blocks while the desktop or tmux is asked: to be called on
+/// a thread of the runtime that may block.
 pub fn copy(text: &str, ways: &[Way]) -> Copied {
     for way in ways {
         let done = match way {
@@ -155,7 +154,14 @@ fn by_desktop(text: &str) -> Option<Outcome> {
     }
 }
 
+/// A tmux that does not answer is ended, and the next way is tried.
 fn by_tmux(text: &str) -> Option<Outcome> {
+    let loaded = async { timeout(TMUX_WAIT, load_buffer(text)).await };
+    let loaded = Handle::try_current().ok()?.block_on(loaded);
+    matches!(loaded, Ok(Some(()))).then(|| sent(text, "to tmux"))
+}
+
+async fn load_buffer(text: &str) -> Option<()> {
     let mut child = Command::new("tmux")
         .args(["load-buffer", "-w", "-"])
         .env_clear()
@@ -163,11 +169,13 @@ fn by_tmux(text: &str) -> Option<Outcome> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .kill_on_drop(true)
         .spawn()
         .ok()?;
-    let written = child.stdin.take()?.write_all(text.as_bytes());
-    let ended = child.wait().ok()?;
-    (written.is_ok() && ended.success()).then(|| sent(text, "to tmux"))
+    let mut input = child.stdin.take()?;
+    input.write_all(text.as_bytes()).await.ok()?;
+    drop(input);
+    child.wait().await.ok()?.success().then_some(())
 }
 
 fn by_terminal(text: &str, sequence: fn(&str) -> String, how: &str) -> Copied {

@@ -66,7 +66,7 @@ fn print(report: &Report, json: bool) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     if json {
         let text = serde_json::to_string_pretty(report).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", escape::json(&text))?;
         return Ok(());
     }
     writeln!(out, "porthole {}", report.version)?;

@@ -385,7 +385,9 @@ impl Driver {
         let own = size.rows.saturating_sub(1);
         let bytes = self.painter.frame(&mut self.buffer, cursor, own);
         write(&bytes)?;
-        self.app.shown(Instant::now());
+        if let Some(at) = self.app.shown(Instant::now()) {
+            self.alarms[Alarm::Listen as usize] = Some(at);
+        }
         ControlFlow::Continue(())
     }
 
@@ -526,6 +528,7 @@ async fn due(alarms: &[Option<Instant>; Alarm::COUNT]) -> Alarm {
         Alarm::Countdown,
         Alarm::Rest,
         Alarm::Sure,
+        Alarm::Listen,
         Alarm::Grant,
     ];
     let set = all

@@ -115,6 +115,23 @@ fn pretends(c: char, among_latin: bool) -> bool {
     passes_for.chars().any(|ascii| look(ascii) == looks)
 }
 
+/// Returns JSON text with every character that acts or hides as a `\u` escape: the same JSON, harmless on a terminal.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c == '\n' || allowed::text(c) == Text::Shown {
+            true => out.push(c),
+            false => {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                units
+                    .iter()
+                    .for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    out
+}
+
 fn pieces(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.graphemes(true).map(|one| {
         let plain = |c: char| allowed::text(c) == Text::Shown;
@@ -191,6 +208,18 @@ mod tests {
         assert_eq!(cut_middle("中文字中文", 5), "中…文");
         assert_eq!(cut_middle("abc", 1), "…");
         assert_eq!(cut_middle("abc", 0), "");
+    }
+
+    #[test]
+    fn json_stays_the_same_json_and_nothing_in_it_acts() {
+        let value = serde_json::json!({"a\u{9b}2J": "in\u{202e}gpj \u{e0041}\u{7f}\n“ok”"});
+        let text = json(&serde_json::to_string_pretty(&value).expect("prints"));
+        assert!(
+            !text.contains(['\u{9b}', '\u{202e}', '\u{e0041}', '\u{7f}']),
+            "{text}"
+        );
+        let back: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(back, value);
     }
 
     proptest! {

@@ -65,7 +65,7 @@ pub const fn permit(kind: Kind, consent: Consent) -> Verdict {
         (Kind::OpenUrl, Consent::Gesture) => Verdict::Ask,
         (Kind::OpenUrl, Consent::Confirmed) => Verdict::Allow,
         (Kind::Edit, Consent::None) => Verdict::Deny,
-        (Kind::Edit, Consent::Gesture) => Verdict::Allow,
+        (Kind::Edit, Consent::Gesture) => Verdict::Ask,
         (Kind::Edit, Consent::Confirmed) => Verdict::Allow,
         (Kind::Suspend, Consent::None) => Verdict::Deny,
         (Kind::Suspend, Consent::Gesture) => Verdict::Allow,
@@ -151,7 +151,7 @@ mod tests {
         OpenUrl Gesture Ask
         OpenUrl Confirmed Allow
         Edit None Deny
-        Edit Gesture Allow
+        Edit Gesture Ask
         Edit Confirmed Allow
         Suspend None Deny
         Suspend Gesture Allow

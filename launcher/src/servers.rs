@@ -91,7 +91,7 @@ pub fn run(json: bool) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
     if json {
         let text = serde_json::to_string_pretty(&servers).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", escape::json(&text))?;
         return Ok(0);
     }
     if servers.is_empty() {

@@ -51,6 +51,17 @@ pub fn read(data: &Path, source: &str) -> History {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
+/// Removes what is kept of a source.
+///
+/// # Errors
+/// Where that fails.
+pub fn forget(data: &Path, source: &str) -> io::Result<()> {
+    match fs::remove_file(file(data, source)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// What captures one stream of one process.
 pub struct Capture {
     data: PathBuf,

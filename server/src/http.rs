@@ -15,7 +15,7 @@ use std::{
 use axum::{
     Router,
     body::{Body, Bytes, HttpBody},
-    http::{Request, Response, StatusCode},
+    http::{Request, Response, StatusCode, header},
     response::IntoResponse as _,
 };
 use hyper::{
@@ -291,10 +291,22 @@ async fn route(routes: Router, request: Request<Incoming>) -> Response<Body> {
     let answer = hyper::service::Service::call(&TowerToHyperService::new(routes), request);
     let bound = Duration::from_secs(TIMEOUT_SECONDS);
     match tokio::time::timeout(bound, answer).await {
-        Ok(Ok(response)) => response,
+        Ok(Ok(response)) => in_words(response),
         Ok(Err(never)) => match never {},
         Err(_) => Failed::new(StatusCode::REQUEST_TIMEOUT, "the request took too long", "")
             .into_response(),
+    }
+}
+
+/// What the router itself refuses says so as everything else does, and repeats nothing of the request.
+fn in_words(response: Response<Body>) -> Response<Body> {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_text = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    match response.status() {
+        status if status.is_client_error() && is_text => {
+            Failed::new(status, "the request does not parse", "update the launcher").into_response()
+        }
+        _ => response,
     }
 }
 

@@ -26,6 +26,7 @@ pub mod outbox;
 pub mod outlet;
 mod own_calls;
 pub mod server;
+mod session_folder;
 pub mod switchboard;
 pub mod worker_process;
 

@@ -14,8 +14,9 @@ use crate::{
     pass::Pass,
     permit::session_of,
     server::{Server, now_ms},
+    session_folder::Plan,
     sessions::{self, Then},
-    switchboard::{Input, unknown_session},
+    switchboard::{Copying, Input, unknown_session},
     token::random_id,
 };
 
@@ -62,6 +63,23 @@ impl Server {
                 title,
                 model,
             } => self.create(&request, dir, title.as_deref(), model),
+            Call::SessionClone {
+                session,
+                request,
+                title,
+            } => match self.plan_copy(&session, &request, title.as_deref()) {
+                Ok(Plan::Made(session)) => reply(&replies::Created { session }),
+                Ok(Plan::Copy(copy)) => {
+                    return self.handle(Input::Copy(Box::new(Copying {
+                        from: session,
+                        session: *copy,
+                        request,
+                        connection,
+                        id,
+                    })));
+                }
+                Err(error) => Err(error),
+            },
             call => match self.access_call(call, pass) {
                 Ok(result) => result,
                 Err(call) => self.change(&call),
@@ -152,21 +170,26 @@ impl Server {
 
     fn change(self: &Arc<Self>, call: &Call) -> Result<Box<RawValue>, CallError> {
         let id = session_of(call).cloned();
+        let deleted = match (call, &id) {
+            (Call::SessionRestore { .. }, Some(id)) => self.deleted_session(id),
+            _ => None,
+        };
         let kept = id.as_ref().and_then(|id| self.kept_session(id));
-        let before = kept.ok_or_else(unknown_session)?;
-        let (session, then) = sessions::change(call, before.clone())?;
+        let before = kept.or(deleted).ok_or_else(unknown_session)?;
+        let (session, then) = sessions::change(call, before.clone(), now_ms())?;
         let id = session.id.clone();
         if session != before {
-            self.catalog()
-                .save_session(&session)
-                .map_err(catalog_failed)?;
+            let saved = self.catalog().save_session(&session);
+            if !saved.map_err(catalog_failed)? {
+                return Err(unknown_session());
+            }
             self.handle(Input::Kept(Box::new(session)));
         }
         match then {
             Then::Nothing => {}
-            Then::Halt => {
+            Then::Halt(error) => {
                 self.end_guests_of(&id).map_err(catalog_failed)?;
-                self.handle(Input::Halt(id));
+                self.handle(Input::Halt { session: id, error });
             }
             Then::Retry => self.handle(Input::Retry(id)),
         }
@@ -206,7 +229,7 @@ impl Server {
     }
 }
 
-fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
+pub(crate) fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
     serde_json::value::to_raw_value(value)
         .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))
 }
@@ -225,7 +248,7 @@ fn done(
     }
 }
 
-fn catalog_failed(error: rusqlite::Error) -> CallError {
+pub(crate) fn catalog_failed(error: rusqlite::Error) -> CallError {
     CallError::new(
         ErrorCode::Unavailable,
         format!("cannot write the catalog: {error}"),

@@ -38,6 +38,8 @@ pub enum Act {
     WatchSessions,
     /// A watch of a conversation.
     WatchConversation,
+    /// A watch of the settings.
+    WatchSettings,
     /// A watch of the looks.
     WatchLooks,
     /// A request over HTTP.
@@ -122,6 +124,7 @@ enum For {
 const fn act(act: Act) -> For {
     match act {
         Act::Call(method) => roles(method),
+        Act::WatchSettings => For::Owner,
         Act::WatchSessions | Act::WatchConversation | Act::WatchLooks => For::Readers,
         Act::Route(route) => route_roles(route),
         Act::Report => For::Worker,
@@ -163,7 +166,13 @@ const fn roles(method: Method) -> For {
         | Method::ShareList
         | Method::ShareRevoke
         | Method::DeviceList
-        | Method::DeviceSignOut => For::Owner,
+        | Method::DeviceSignOut
+        | Method::SettingsGet
+        | Method::SettingsSave
+        | Method::ModelsFind
+        | Method::ModelsScope
+        | Method::SessionDelete
+        | Method::SessionClone => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit
         | Method::Withdraw
@@ -175,8 +184,9 @@ const fn roles(method: Method) -> For {
         | Method::Exclude
         | Method::OpenChild
         | Method::Fork
-        | Method::FilesFind => For::Writers,
-        Method::History | Method::OutputRead => For::Readers,
+        | Method::FilesFind
+        | Method::PromptsList => For::Writers,
+        Method::History | Method::OutputRead | Method::Responses => For::Readers,
     }
 }
 
@@ -221,6 +231,7 @@ pub fn permit_call(call: &Call, role: &Role) -> Access {
 pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
     let (what, asked) = match topic {
         Topic::Sessions => (Act::WatchSessions, None),
+        Topic::Settings => (Act::WatchSettings, None),
         Topic::Looks => (Act::WatchLooks, None),
         Topic::Conversation { session, .. } => (Act::WatchConversation, Some(session)),
     };
@@ -240,11 +251,17 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::Models {}
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => None,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {} => None,
         Call::SessionRename { session, .. }
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
         | Call::SessionRestore { session }
+        | Call::SessionDelete { session }
+        | Call::SessionClone { session, .. }
         | Call::SessionRetry { session }
         | Call::SessionRead { session }
         | Call::Submit { session, .. }
@@ -264,6 +281,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::ArchiveChild { session, .. }
         | Call::Move { session, .. }
         | Call::FilesFind { session, .. }
+        | Call::PromptsList { session, .. }
+        | Call::Responses { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
     }
 }
@@ -285,6 +304,7 @@ mod tests {
             Act::Call(method) => method.name().to_owned(),
             Act::WatchSessions => "watch sessions".to_owned(),
             Act::WatchConversation => "watch conversation".to_owned(),
+            Act::WatchSettings => "watch settings".to_owned(),
             Act::WatchLooks => "watch looks".to_owned(),
             Act::Route(route) => format!("{} {}", route.method(), route.path()),
             Act::Report => "worker's report".to_owned(),
@@ -310,6 +330,7 @@ mod tests {
         let others = [
             Act::WatchSessions,
             Act::WatchConversation,
+            Act::WatchSettings,
             Act::WatchLooks,
             Act::Report,
         ];
@@ -353,8 +374,17 @@ mod tests {
         share.revoke                         owner
         device.list                          owner
         device.sign_out                      owner
+        settings.get                         owner
+        settings.save                        owner
+        models.find                          owner
+        models.scope                         owner
+        prompts.list                         owner full+approve full
+        usage.responses                      owner full+approve full view+approve view
+        session.delete                       owner
+        session.clone                        owner
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
+        watch settings                       owner
         watch looks                          owner full+approve full view+approve view
         worker's report                      worker
         GET /                                owner full+approve full view+approve view worker nobody

@@ -191,6 +191,8 @@ impl Running {
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
         self.server.learn_secrets();
         tracing::info!("listening on {}", self.origin);
+        let leftovers = self.server.clone();
+        tokio::task::spawn_blocking(move || leftovers.remove_leftovers());
         self.server.handle(Input::Start);
         let looks = looks::follow(&self.server);
         loop {

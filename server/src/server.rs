@@ -240,6 +240,11 @@ impl Server {
         board.home().get(session).map(|line| line.session.clone())
     }
 
+    /// Returns a deleted session that can still be restored.
+    pub fn deleted_session(&self, session: &SessionId) -> Option<Session> {
+        locked(&self.board).home().get_deleted(session).cloned()
+    }
+
     /// Returns the origin that links name.
     pub fn origin(&self) -> &str {
         &self.origin
@@ -316,10 +321,27 @@ impl Server {
                 }
             }
             Effect::Save(session) => {
-                if let Err(error) = self.catalog().save_session(&session) {
+                if let Err(error) = self.catalog().save_progress(&session) {
                     tracing::error!("cannot write the catalog: {error}");
                 }
             }
+            Effect::Copy(copying) => self.copy_session(*copying),
+            Effect::RemoveAt {
+                session,
+                deleted_ms,
+                at_ms,
+            } => {
+                let after = Duration::from_millis(at_ms.saturating_sub(now_ms()));
+                let due = Input::RemoveDue {
+                    session,
+                    deleted_ms,
+                };
+                self.later(after, due);
+            }
+            Effect::Remove {
+                session,
+                deleted_ms,
+            } => self.remove_session(session, deleted_ms),
         }
     }
 
@@ -389,6 +411,7 @@ impl Server {
             owner_name: owner_name(),
             idle_seconds: IDLE_SECONDS,
             generation,
+            settings: locked(&self.board).settings().clone(),
         };
         self.learn_secrets();
         let handle = worker_process::start(self, &self.worker, open).map_err(|e| e.to_string())?;

@@ -115,6 +115,24 @@ impl Terminal {
         });
     }
 
+    /// Waits until a dialog of the launcher listens: its answers are bright then, and dim before.
+    pub fn wait_listening(&self) {
+        self.wait_until("a dialog that listens", |state| {
+            let screen = state.parser.screen();
+            let (_, cols) = screen.size();
+            let row = screen
+                .rows(0, cols.get())
+                .position(|row| row.contains("[ No ]") && row.contains("(Ctrl-Y)"));
+            let Some(row) = row.and_then(|row| u16::try_from(row).ok()) else {
+                return false;
+            };
+            let cell = |col| screen.cell(row, col).filter(|cell| cell.contents() == "[");
+            (0..cols.get())
+                .find_map(cell)
+                .is_some_and(|cell| cell.bold())
+        });
+    }
+
     /// Waits until it holds, at most so long; the screen as text where it does not.
     pub fn wait_at_most(
         &self,

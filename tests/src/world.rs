@@ -53,8 +53,13 @@ impl World {
         self.folder.path().join("home/data")
     }
 
-    /// Returns the cache folder that all worlds share, so that the bundle is compiled once for all tests.
+    /// Returns the launcher's cache folder, which all worlds share.
     pub fn cache(&self) -> PathBuf {
+        self.caches().join("porthole")
+    }
+
+    /// The folder that holds the caches of all programs.
+    fn caches(&self) -> PathBuf {
         self.programs.join("test-cache")
     }
 
@@ -85,7 +90,7 @@ impl World {
             ("XDG_CONFIG_HOME", path(".config")),
             ("XDG_STATE_HOME", path(".state")),
             ("XDG_DATA_HOME", path(".data")),
-            ("XDG_CACHE_HOME", self.cache().display().to_string()),
+            ("XDG_CACHE_HOME", self.caches().display().to_string()),
             ("PORTHOLE_NO_LOCAL_MODELS", "1".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value))

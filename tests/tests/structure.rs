@@ -97,6 +97,7 @@ const LICENCES: &[&str] = &[
     "ISC",
     "Zlib",
     "MPL-2.0",
+    "MPL-2.0+",
     "CC0-1.0",
     "Unlicense",
     "0BSD",

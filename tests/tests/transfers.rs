@@ -266,7 +266,7 @@ fn a_path_dropped_into_the_terminal_is_uploaded_after_a_yes_and_not_after_a_no()
     terminal.send(&drop_it);
     terminal.wait_for("Upload this file from this computer");
     terminal.wait_for("dropped.txt");
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    terminal.wait_listening();
     terminal.send("\x1b");
     terminal.wait_gone("porthole asks");
     assert!(!scene.blobs().exists());
@@ -274,7 +274,7 @@ fn a_path_dropped_into_the_terminal_is_uploaded_after_a_yes_and_not_after_a_no()
     terminal.send("\x15");
     terminal.send(&drop_it);
     terminal.wait_for("Upload this file from this computer");
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    terminal.wait_listening();
     terminal.send("\x19");
     terminal.wait_for("attached; it goes with the next message");
     assert_eq!(names(&scene.blobs()).len(), 2);

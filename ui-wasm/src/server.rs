@@ -340,12 +340,20 @@ fn changes(call: &Call) -> bool {
         | Call::Move { .. }
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsSave { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
         | Call::Models {}
         | Call::ShareList { .. }
-        | Call::DeviceList {} => false,
+        | Call::DeviceList {}
+        | Call::SettingsGet {}
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }

@@ -125,7 +125,10 @@ fn check_request(request: &Request) -> Result<(), CodecError> {
         Request::Action { action, .. } => check_action(action),
         Request::Snapshot(bytes) => at_most("a snapshot", bytes.len(), limits::SNAPSHOT_BYTES),
         Request::Title(text) => at_most("a title", text.len(), limits::TITLE_BYTES),
-        Request::WakeIn(_) | Request::Place(_) => Ok(()),
+        Request::Place(Some(place)) => {
+            at_most("a session", place.session.len(), limits::SESSION_BYTES)
+        }
+        Request::WakeIn(_) | Request::Place(None) => Ok(()),
     }
 }
 

@@ -24,6 +24,8 @@ pub const URL_BYTES: usize = 2 << 10;
 pub const SOURCE_BYTES: usize = 4 << 10;
 /// Longest name a UI may suggest for a download, and longest name of an attachment.
 pub const NAME_BYTES: usize = 1 << 10;
+/// Longest session's id that a UI may say it is at. It is handed on with a snapshot, in one message.
+pub const SESSION_BYTES: usize = 256;
 /// Longest title a UI may wish for.
 pub const TITLE_BYTES: usize = 256;
 /// Largest paste handed to a UI in one message.

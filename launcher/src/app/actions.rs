@@ -139,7 +139,15 @@ impl App {
         self.answer(Some(asked), Outcome::Refused(why.to_owned()));
     }
 
-    /// Closes an open dialog as refused, e.g. because whoever asked is gone.
+    /// Takes back what was asked for somebody who is gone or elsewhere. What the launcher asks for itself stands.
+    pub(super) fn withdraw(&mut self, why: &str) {
+        match &self.dialog {
+            Some(dialog) if dialog.is_own() => self.close_picker(why),
+            _ => self.refuse_dialog(why),
+        }
+    }
+
+    /// Closes an open dialog as refused, e.g. because no answer is good any more.
     pub(super) fn refuse_dialog(&mut self, why: &str) {
         self.close_picker(why);
         if let Some(dialog) = self.dialog.take() {

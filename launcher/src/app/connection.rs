@@ -122,8 +122,9 @@ impl App {
                 }
             }
             LinkControl::AccessEnded { reason, cause: _ } => {
-                let reason = escape::visible_cut(&reason, REASON_COLUMNS);
-                self.access_ended(&reason);
+                // Its words stand on a page of the launcher's, before a field: they must be known as its own.
+                let said = escape::visible_cut(reason.trim_end_matches('.'), REASON_COLUMNS);
+                self.access_ended(&format!("the server says: “{said}”"));
             }
             // The connection ends by itself; the next attempts find the new server.
             LinkControl::ShuttingDown => self.say("the server is shutting down", now),
@@ -133,7 +134,7 @@ impl App {
     fn link_down(&mut self, why: DoorError, now: Instant) {
         // One more attempt that failed is no new loss.
         if self.link.standing == Standing::Up {
-            self.refuse_dialog("the connection to the server is gone");
+            self.withdraw("the connection to the server is gone");
             self.gesture.drop_it();
         }
         self.dirty = true;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_bridge::{Action, Key, KeyCode, Outcome, Size};
+use porthole_bridge::{Action, Key, KeyCode, Outcome, Place, Size};
 
 use super::{
     Alarm, App, Asked, Effect,
@@ -38,6 +38,8 @@ pub(super) struct Dialog {
     held: Option<(Key, Instant)>,
     /// A yes was pressed and the silence after it has not passed.
     sure: bool,
+    /// It is drawn as one that a yes answers. What counts is the time of the key, not this.
+    pub(super) lit: bool,
 }
 
 /// How a key answered.
@@ -60,12 +62,30 @@ impl Dialog {
             deaf_until: None,
             held: None,
             sure: false,
+            lit: false,
         }
     }
 
     /// Returns what it shows in a window, or nothing where what must be seen does not fit.
     pub(super) fn lay(&self, size: Size) -> Option<Laid> {
         self.question.lay(size, self.top)
+    }
+
+    /// Returns whether the launcher itself asks, about what no UI has a part in. Then no UI and no server closes it.
+    pub(super) fn is_own(&self) -> bool {
+        self.asked.is_none() && matches!(self.deed, Deed::Action(_))
+    }
+
+    /// Returns whether a UI asked.
+    pub(super) fn is_a_uis(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    fn holds(&self, place: Option<&Place>, now: Instant) -> bool {
+        match self.is_own() {
+            true => self.grant.lasts(now),
+            false => self.grant.holds(place, now),
+        }
     }
 
     /// Starts the silence anew.
@@ -75,6 +95,13 @@ impl Dialog {
         if self.deaf_until.is_some() {
             self.deaf_until = Some(now + HUSH);
         }
+    }
+
+    /// Returns from when on a yes counts, where nothing else is pressed; `None`: it has not been drawn, or a yes was pressed.
+    fn listens_from(&self) -> Option<Instant> {
+        let held = self.held.filter(|(key, _)| is_yes(*key));
+        let deaf_until = self.deaf_until.filter(|_| !self.sure)?;
+        Some(held.map_or(deaf_until, |(_, until)| until.max(deaf_until)))
     }
 
     fn answer(&mut self, key: Key, press: Press, now: Instant) -> Answer {
@@ -92,7 +119,7 @@ impl Dialog {
         }
         let modifiers = key.modifiers;
         match key.code {
-            KeyCode::Char('y') if modifiers.control && !modifiers.alt => Answer::Yes,
+            _ if is_yes(key) => Answer::Yes,
             KeyCode::Enter | KeyCode::Escape | KeyCode::Char(' ' | 'n' | 'N') => Answer::No,
             KeyCode::Char('c') if modifiers.control => Answer::No,
             KeyCode::Up => Answer::Scroll(-1),
@@ -106,6 +133,11 @@ impl Dialog {
             }
         }
     }
+}
+
+/// The one key that says yes.
+fn is_yes(key: Key) -> bool {
+    key.code == KeyCode::Char('y') && key.modifiers.control && !key.modifiers.alt
 }
 
 impl App {
@@ -140,11 +172,24 @@ impl App {
     }
 
     /// Notes that what was drawn last is on the screen: from now on a dialog can be answered, after its silence.
-    pub fn shown(&mut self, now: Instant) {
-        if let Some(dialog) = &mut self.dialog
-            && dialog.deaf_until.is_none()
-        {
-            dialog.deaf_until = Some(now + HUSH);
+    /// Returns when an alarm is due from which on it can.
+    pub fn shown(&mut self, now: Instant) -> Option<Instant> {
+        let dialog = self.dialog.as_mut().filter(|d| d.deaf_until.is_none())?;
+        dialog.deaf_until = Some(now + HUSH);
+        dialog.listens_from()
+    }
+
+    /// Keeps what an open question looks like true: whether it may be answered by now.
+    pub(super) fn watch_dialog(&mut self, now: Instant) {
+        let Some(dialog) = &mut self.dialog else {
+            return;
+        };
+        let from = dialog.listens_from();
+        let listens = from.is_some_and(|from| now >= from);
+        self.dirty |= dialog.lit != listens;
+        dialog.lit = listens;
+        if !listens && from.is_some() {
+            self.out.push(Effect::Alarm(Alarm::Listen, from));
         }
     }
 
@@ -159,11 +204,7 @@ impl App {
                 self.out
                     .push(Effect::Alarm(Alarm::Sure, now.checked_add(SURE)));
             }
-            Answer::No => {
-                if let Some(dialog) = self.dialog.take() {
-                    self.refused_by_visitor(&dialog);
-                }
-            }
+            Answer::No => self.say_no(),
             Answer::Scroll(lines) => {
                 let last = dialog.question.lines(self.size.cols).saturating_sub(1);
                 let top = dialog.top.unwrap_or_default();
@@ -177,6 +218,14 @@ impl App {
         }
     }
 
+    /// Answers no, as the visitor does.
+    pub(super) fn say_no(&mut self) {
+        if let Some(dialog) = self.dialog.take() {
+            self.refused_by_visitor(&dialog);
+            self.dirty = true;
+        }
+    }
+
     /// Does what a yes was said to, once the silence after it has passed and while the permission holds.
     pub(super) fn sure(&mut self, now: Instant) {
         let Some(dialog) = self.dialog.take_if(|dialog| dialog.sure) else {
@@ -186,7 +235,7 @@ impl App {
         let asker = dialog
             .asked
             .is_none_or(|(instance, _)| self.ui.is(instance));
-        match asker && dialog.grant.holds(self.place.as_ref(), now) {
+        match asker && dialog.holds(self.place.as_ref(), now) {
             true => self.do_deed(dialog.asked, dialog.deed, now),
             false => self.answer(dialog.asked, Outcome::Refused("it was too late".to_owned())),
         }

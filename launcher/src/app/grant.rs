@@ -29,7 +29,12 @@ impl Grant {
 
     /// Returns whether it holds for a UI that is at `place`.
     pub(super) fn holds(&self, place: Option<&Place>, now: Instant) -> bool {
-        self.place.as_ref() == place && now < self.until
+        self.place.as_ref() == place && self.lasts(now)
+    }
+
+    /// Returns whether its time is not over, wherever a UI is.
+    pub(super) fn lasts(&self, now: Instant) -> bool {
+        now < self.until
     }
 
     /// Returns where it was given.

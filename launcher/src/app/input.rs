@@ -94,11 +94,13 @@ pub enum Alarm {
     Rest,
     /// The silence after a yes has passed.
     Sure,
+    /// An open question may be answered from now on.
+    Listen,
     /// A question was not answered for so long that no answer is good any more.
     Grant,
 }
 
 impl Alarm {
     /// How many there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 }

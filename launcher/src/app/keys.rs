@@ -43,11 +43,10 @@ fn menu_seen(size: Size) -> usize {
 }
 
 impl App {
-    /// The launcher's key opens and closes the menu; while a dialog is open it changes nothing.
+    /// The launcher's key opens and closes the menu. It says no to an open dialog: else a UI that asks again and again could
+    /// keep the menu away.
     pub(super) fn launcher_key(&mut self) {
-        if self.dialog.is_some() {
-            return;
-        }
+        self.say_no();
         self.menu = match self.menu {
             Some(_) => None,
             None => Some(0),

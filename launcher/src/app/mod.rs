@@ -190,6 +190,7 @@ impl App {
         }
         self.advance_successor(now);
         self.watch_typing(now);
+        self.watch_dialog(now);
         self.pace(now);
         std::mem::take(&mut self.out)
     }
@@ -312,6 +313,8 @@ impl App {
             Alarm::Snapshot => self.replacement_is_late(now),
             Alarm::Rest => self.rest(now),
             Alarm::Sure => self.sure(now),
+            // That a question listens by now is seen after every input.
+            Alarm::Listen => {}
             Alarm::Grant => self.refuse_dialog("there was no answer in ten minutes"),
         }
     }
@@ -350,7 +353,9 @@ impl App {
     fn moved(&mut self, place: Option<Place>) {
         if place != self.place {
             self.place = place;
-            self.refuse_dialog("the screen that asked is gone");
+            // A UI that takes its question back has used it up: else it could ask without end.
+            self.refusals += u32::from(self.dialog.as_ref().is_some_and(Dialog::is_a_uis));
+            self.withdraw("the screen that asked is gone");
             self.gesture.drop_it();
             self.paste_edited();
         }

@@ -57,7 +57,9 @@ impl Question {
             Action::Edit(text) => Self {
                 value: spelled(text),
                 ..plain(
-                    format!("Open this text of {server} in your editor?"),
+                    format!(
+                        "Open this text of {server} in your own editor? What you save goes back to {server}."
+                    ),
                     "Edit",
                 )
             },
@@ -87,6 +89,20 @@ impl Question {
                     "Save",
                 )
             },
+        }
+    }
+
+    /// Returns the question whether the text of the clipboard is pasted into the UI of `server`.
+    pub(super) fn about_clipboard(text: &str, server: &str) -> Self {
+        Self {
+            text: format!(
+                "Give the text of your clipboard to {server}? {} characters, {} lines.",
+                text.chars().count(),
+                text.lines().count().max(1)
+            ),
+            head: String::new(),
+            value: spelled(text),
+            yes: "Paste",
         }
     }
 

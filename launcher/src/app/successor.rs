@@ -152,7 +152,8 @@ impl App {
 
     /// Begins to take over where the successor is ready and no dialog, menu or editor would be cut off.
     pub(super) fn advance_successor(&mut self, now: Instant) {
-        let busy = self.away || self.dialog.is_some() || self.menu.is_some();
+        let asking = self.dialog.is_some() || self.picker.is_some();
+        let busy = self.away || asking || self.menu.is_some();
         match &mut self.ui.next {
             Some(next) if next.step == Step::Proven && !busy => next.step = Step::Saving,
             _ => return,

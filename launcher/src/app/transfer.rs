@@ -84,6 +84,8 @@ pub(super) enum Deed {
     Action(Action),
     /// A transfer; with the text that is pasted where the answer is no.
     Transfer(Transfer, Option<String>),
+    /// The text of the clipboard is pasted.
+    Paste(String),
 }
 
 impl App {
@@ -183,10 +185,7 @@ impl App {
                 true => self.ask_about_text(text, now),
                 false => self.input_to_ui(Event::Paste(text)),
             },
-            TransferInput::ClipboardText(asked, text) => {
-                self.answer(asked, Outcome::Done(String::new()));
-                self.input_to_ui(Event::Paste(text));
-            }
+            TransferInput::ClipboardText(asked, text) => self.ask_about_clipboard(asked, text, now),
             TransferInput::Landing {
                 asked,
                 save,
@@ -208,6 +207,18 @@ impl App {
                 }
                 self.answer(asked, outcome);
             }
+        }
+    }
+
+    /// Any key was enough to look into the clipboard: what is there may be a password that is meant for somebody else.
+    fn ask_about_clipboard(&mut self, asked: Asked, text: String, now: Instant) {
+        if let Some(why) = self.cannot_move() {
+            return self.answer(asked, Outcome::Refused(why.to_owned()));
+        }
+        let question = Question::about_clipboard(&text, &trust::host(&self.fixed.origin));
+        if !self.open_question(asked, Deed::Paste(text), question, now) {
+            let why = "the window is too small to ask".to_owned();
+            self.answer(asked, Outcome::Refused(why));
         }
     }
 
@@ -263,7 +274,7 @@ impl App {
             text: format!(
                 "Upload {what} from this computer to {}, session {}? Whoever reads the session can read it.",
                 trust::host(&self.fixed.origin),
-                escape::visible_cut(&place.session, 32)
+                trust::session(&place.session)
             ),
             head: String::new(),
             value: lines.collect::<Vec<_>>().join("\n"),
@@ -306,6 +317,10 @@ impl App {
     pub(super) fn do_deed(&mut self, asked: Asked, deed: Deed, now: Instant) {
         match deed {
             Deed::Action(action) => self.perform(asked, action, now),
+            Deed::Paste(text) => {
+                self.answer(asked, Outcome::Done(String::new()));
+                self.input_to_ui(Event::Paste(text));
+            }
             Deed::Transfer(transfer, _) => {
                 self.moving = Some(
                     match transfer {

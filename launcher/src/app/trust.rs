@@ -12,6 +12,10 @@ const UNCUT: usize = 3;
 /// Fewest columns of cut words that still mean something.
 const SAID_COLUMNS: usize = 16;
 const TITLE_COLUMNS: usize = 60;
+/// Characters of a session's id that a question shows.
+const ID_CHARS: usize = 32;
+/// What stands between the parts of the line, and what passes for it.
+const BARS: [char; 11] = ['│', '┃', '║', '｜', 'ǀ', '∣', '❘', '⎢', '┆', '┊', '╎'];
 
 /// Returns the trust line for `cols` columns: the left part and the right part, which fit together with a gap.
 pub(super) fn line(app: &App, cols: u16) -> (String, String) {
@@ -19,7 +23,8 @@ pub(super) fn line(app: &App, cols: u16) -> (String, String) {
     let who = who(&app.admission.who);
     let ui = ui(app.ui.sha256());
     let state = state(app);
-    let said = app.feedback.clone().unwrap_or_else(|| state.clone());
+    // A server's or a UI's words may be in it: they must not look like parts of the line.
+    let said = app.feedback.clone().unwrap_or(state).replace(BARS, "|");
     let key = app.fixed.preferences.launcher_key;
     let (long, short) = (format!("{key} launcher "), format!("{key} "));
     let candidates = [
@@ -64,6 +69,19 @@ pub(super) fn line(app: &App, cols: u16) -> (String, String) {
 pub(super) fn host(origin: &str) -> String {
     let bare = origin.split_once("://").map_or(origin, |(_, rest)| rest);
     escape::visible(bare)
+}
+
+/// Returns a session's id as a question names it: a UI says what it is, and it must not read as a part of the question.
+pub(super) fn session(id: &str) -> String {
+    let plain = |char: char| match char {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => char,
+        _ => '?',
+    };
+    let shown: String = id.chars().take(ID_CHARS).map(plain).collect();
+    match id.chars().nth(ID_CHARS) {
+        Some(_) => format!("{shown}…"),
+        None => shown,
+    }
 }
 
 /// Returns whether a URL is of the server itself.

@@ -132,7 +132,7 @@ impl App {
 
     /// Takes back all that the UI had been given, before another has its place.
     pub(super) fn leave_to_another(&mut self) {
-        self.refuse_dialog("the UI was replaced");
+        self.withdraw("the UI was replaced");
         self.gesture.drop_it();
         self.refusals = 0;
         self.undrawn = None;
@@ -253,10 +253,9 @@ impl App {
         let Some(ran) = self.ui.running.take() else {
             return;
         };
-        self.refuse_dialog("the UI ended");
+        self.withdraw("the UI ended");
         self.gesture.drop_it();
         self.undrawn = None;
-        self.menu = None;
         self.dirty = true;
         self.out.push(Effect::StopUi);
         self.out.push(Effect::Alarm(Alarm::Wake, None));

@@ -127,6 +127,11 @@ fn draw_dialog(dialog: &Dialog, size: Size, colors: ColorDepth, area: Rect, buff
         y = put(inner.x + 2, y, line, inner, style, buffer);
     }
     let last = inner.bottom().saturating_sub(1).max(y);
+    // A yes that would not count yet is dim.
+    let style = match dialog.lit {
+        true => style.add_modifier(Modifier::BOLD),
+        false => style.add_modifier(Modifier::DIM),
+    };
     put(inner.x, last, &laid.buttons, inner, style, buffer);
 }
 

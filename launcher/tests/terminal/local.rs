@@ -54,6 +54,7 @@ fn while_an_editor_has_the_terminal_it_has_all_of_it_and_its_text_comes_back() {
     let (_home, mut terminal) =
         open_with(&[("EDITOR", &editor(&script)), ("PATH", "/usr/bin:/bin")]);
     terminal.press("e");
+    terminal.yes();
     terminal.wait_for("editing");
     assert!(!terminal.raw(), "the editor has the shell's mode");
     let before = terminal.sent();
@@ -83,10 +84,31 @@ fn while_an_editor_has_the_terminal_it_has_all_of_it_and_its_text_comes_back() {
 }
 
 #[test]
+fn a_key_alone_starts_no_editor_and_a_no_starts_none() {
+    let home = tempfile::tempdir().expect("a home");
+    let trace = home.path().join("started");
+    let script = editor(&format!("touch {}", trace.display()));
+    let (_home, mut terminal) = open_with(&[("EDITOR", &script), ("PATH", "/usr/bin:/bin")]);
+    terminal.press("e");
+    terminal.wait_for("in your own editor?");
+    terminal.wait_listening();
+    assert!(!trace.exists());
+    terminal.press("\r");
+    terminal.wait_until("no dialog", |seen| {
+        !seen.screen.screen().contents().contains("porthole asks")
+    });
+    terminal.press("x");
+    terminal.wait_for("hello from the bundle");
+    assert!(!trace.exists());
+    quit(terminal);
+}
+
+#[test]
 fn an_interrupt_while_editing_is_the_editors_alone() {
     let script = editor("trap \"echo heard\" INT; echo editing; while :; do sleep 0.05; done");
     let (_home, mut terminal) = open_with(&[("EDITOR", &script), ("PATH", "/usr/bin:/bin")]);
     terminal.press("e");
+    terminal.yes();
     terminal.wait_for("editing");
     terminal.press("\x03");
     terminal.wait_for("heard");
@@ -128,11 +150,13 @@ fn an_editor_that_fails_is_told_of_and_the_text_is_kept() {
         let (_home, mut terminal) =
             open_with(&[("EDITOR", &editor(script)), ("PATH", "/usr/bin:/bin")]);
         terminal.press("e");
+        terminal.yes();
         terminal.wait_for(told);
         quit(terminal);
     }
     let (_home, mut terminal) = open_with(&[("EDITOR", "/nonexistent/editor")]);
     terminal.press("e");
+    terminal.yes();
     terminal.wait_for("could not be started");
     quit(terminal);
 }
@@ -155,11 +179,12 @@ fn a_copy_of_lines_asks_and_a_burst_of_keys_does_not_answer() {
     terminal.press("m\x19\x19y\x19");
     terminal.wait_for("Copy (Ctrl-Y)");
     // In one read, after silence: a yes and what follows it is no yes.
-    std::thread::park_timeout(std::time::Duration::from_millis(1_400));
+    terminal.wait_listening();
     terminal.press("\x19\x19");
-    std::thread::park_timeout(std::time::Duration::from_millis(1_400));
+    terminal.wait_deaf();
+    terminal.wait_listening();
     assert!(!String::from_utf8_lossy(&terminal.bytes_from(before)).contains("\x1b]52"));
-    terminal.press("\x19");
+    terminal.yes();
     terminal.wait_for("sent 9 characters to the terminal");
     quit(terminal);
 }
@@ -179,13 +204,40 @@ fn through_screen_a_copy_is_wrapped_in_pieces() {
 }
 
 #[test]
+fn a_tmux_that_never_answers_is_ended_and_the_terminal_is_asked_instead() {
+    let bin = tempfile::tempdir().expect("a folder");
+    let program = bin.path().join("tmux");
+    std::fs::write(
+        &program,
+        "#!/bin/sh\necho $$ >\"$0.pid\"\nexec sleep 1000\n",
+    )
+    .expect("written");
+    std::fs::set_permissions(
+        &program,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .expect("set");
+    let path = format!("{}:/usr/bin:/bin", bin.path().display());
+    let (_home, mut terminal) = open_with(&[("TMUX", "/nowhere,1,0"), ("PATH", &path)]);
+    terminal.press("c");
+    terminal.wait_for("sent 8 characters to the terminal");
+    let id = std::fs::read_to_string(bin.path().join("tmux.pid")).expect("it ran");
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
+    let alive = state
+        .rsplit(')')
+        .next()
+        .is_some_and(|rest| rest.trim_start().starts_with(['S', 'R', 'D']));
+    assert!(!alive, "{state}");
+    quit(terminal);
+}
+
+#[test]
 fn an_address_is_shown_where_there_is_no_browser_and_yes_copies_it() {
     let (_home, mut terminal) = open_with(&[("SSH_CONNECTION", "1"), ("DISPLAY", ":0")]);
     terminal.press("o");
     terminal.wait_for("https://example.com/page");
     terminal.wait_for("There is no browser here.");
-    std::thread::park_timeout(std::time::Duration::from_millis(1_400));
-    terminal.press("\x19");
+    terminal.yes();
     terminal.wait_for("sent 24 characters to the terminal");
     quit(terminal);
 }
@@ -233,6 +285,7 @@ fn an_editor_stopped_by_its_user_takes_the_launcher_along_and_both_go_on() {
     let script = editor("echo editing; read line; echo \"read $line\"; printf Y >>\"$0\"");
     let (_home, mut terminal) = open_with(&[("EDITOR", &script), ("PATH", "/usr/bin:/bin")]);
     terminal.press("e");
+    terminal.yes();
     terminal.wait_for("editing");
     let group = Pid::from_raw(terminal.child.process_id().expect("runs") as i32);
     let group = group.expect("a process");

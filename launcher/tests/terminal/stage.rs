@@ -112,6 +112,22 @@ impl Terminal {
         self.wait_until(text, |seen| seen.screen.screen().contents().contains(text));
     }
 
+    /// Waits until a dialog listens: its answers are bright then, and dim before.
+    pub(crate) fn wait_listening(&self) {
+        self.wait_until("a dialog that listens", |seen| answers(seen) == Some(true));
+    }
+
+    /// Waits until a dialog has gone deaf because of a key, and listens again.
+    pub(crate) fn wait_deaf(&self) {
+        self.wait_until("a dialog that is deaf", |seen| answers(seen) == Some(false));
+    }
+
+    /// Says yes to the dialog, once it listens.
+    pub(crate) fn yes(&mut self) {
+        self.wait_listening();
+        self.press("\x19");
+    }
+
     pub(crate) fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("typed");
     }
@@ -213,6 +229,19 @@ impl Terminal {
         );
         status
     }
+}
+
+/// Returns whether the answers of the open dialog count.
+fn answers(seen: &Seen) -> Option<bool> {
+    let screen = seen.screen.screen();
+    let (rows, cols) = screen.size();
+    let row = screen
+        .rows(0, cols.get())
+        .position(|row| row.contains("[ No ]") && row.contains("(Ctrl-Y)"))?;
+    let row = u16::try_from(row).expect("a row").min(rows.get());
+    let first = (0..cols.get())
+        .find_map(|col| screen.cell(row, col).filter(|cell| cell.contents() == "["))?;
+    Some(first.bold())
 }
 
 pub(crate) fn open(bundle: Vec<u8>) -> (tempfile::TempDir, Terminal) {

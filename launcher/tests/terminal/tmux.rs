@@ -22,9 +22,12 @@ impl Tmux {
         let home = tmux.folder.path().display();
         let launcher = env!("CARGO_BIN_EXE_porthole");
         let inside = format!("exec env HOME={home} PORTHOLE_LINK='{link}' {launcher}");
+        // The size is the last one from the start: a resize would blank the screen of a bundle that draws only once.
+        let settings = tmux.folder.path().join("settings");
+        std::fs::write(&settings, "set -g status off\n").expect("written");
         tmux.run(&[
             "-f",
-            "/dev/null",
+            settings.to_str().expect("a path"),
             "new-session",
             "-d",
             "-x",
@@ -33,8 +36,6 @@ impl Tmux {
             "24",
             &inside,
         ]);
-        tmux.run(&["set", "-g", "status", "off"]);
-        tmux.run(&["resize-window", "-x", "80", "-y", "24"]);
         tmux
     }
 
@@ -139,13 +140,14 @@ fn the_last_row_is_the_same_before_and_after_hostile_frames() {
 fn inside_tmux_a_copy_goes_to_its_buffer() {
     let action = Action::Copy("for the buffer".into());
     let script = Script {
-        steps: vec![vec![Request::Frame(b"ready".to_vec())]],
+        steps: vec![vec![Request::Frame(b"a bundle of text".to_vec())]],
         keys: vec![('c', vec![Request::Action { request: 1, action }])],
         ..Script::default()
     };
     let server = Server::start(script.build(), Honest::Yes);
     let tmux = Tmux::start(&server.link);
-    tmux.wait_for("ready");
+    // Not a word of the page before it, which takes no key for the UI.
+    tmux.wait_for("a bundle of text");
     tmux.run(&["send-keys", "c"]);
     tmux.wait_for("sent 14 characters to tmux");
     assert_eq!(tmux.run(&["show-buffer"]), "for the buffer");

@@ -61,6 +61,9 @@ impl From<io::Error> for EnvError {
             io::ErrorKind::PermissionDenied => (ErrorKind::Denied, "permission denied"),
             io::ErrorKind::IsADirectory => (ErrorKind::Folder, "is a folder"),
             io::ErrorKind::NotADirectory => (ErrorKind::NotFolder, "is not a folder"),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => {
+                (ErrorKind::Invalid, "no file can have such a name")
+            }
             io::ErrorKind::StorageFull => (ErrorKind::Other, "the disk is full"),
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
                 (ErrorKind::Other, "the link leads to itself")

@@ -16,7 +16,7 @@ pub use command::{Command, Ended, Exit};
 pub use environment::{Environment, Pending};
 pub use error::{EnvError, ErrorKind};
 pub use file::{Content, Expect, Kind, Listing, Name, READ_BYTES, Stat};
-pub use local::{Local, kill_commands_of};
+pub use local::{Beside, Local, Pipes, kill_commands_of};
 pub use query::{
     BadFile, EXCERPT_CHARS, FindQuery, Found, FoundName, GrepQuery, Hit, HitFile, Hits, WALK_FILES,
 };

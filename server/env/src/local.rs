@@ -1,5 +1,6 @@
 //! This machine, in this process. Blocking work runs on tokio's blocking threads and stops soon after it is dropped.
 
+mod beside;
 mod files;
 mod group;
 mod inside;
@@ -15,6 +16,7 @@ use std::{
     },
 };
 
+pub use beside::{Beside, Pipes};
 pub use group::kill_commands_of;
 use tokio::sync::{mpsc, watch};
 

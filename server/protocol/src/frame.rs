@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     Call, CallError, ConversationDelta, ConversationId, ConversationState, Looks, SessionId,
-    SessionRow, SessionsDelta, Who,
+    SessionRow, SessionsDelta, SettingsState, Who,
 };
 
 /// From a client.
@@ -108,6 +108,8 @@ pub enum Topic {
         /// The conversation in it.
         conversation: ConversationId,
     },
+    /// The settings; the owner's alone.
+    Settings,
     /// The looks that the server offers: themes, and what its owner prefers for everybody.
     Looks,
 }
@@ -120,6 +122,8 @@ pub enum TopicState {
     Sessions(Vec<SessionRow>),
     /// Of [`Topic::Conversation`].
     Conversation(Box<ConversationState>),
+    /// Of [`Topic::Settings`].
+    Settings(Box<SettingsState>),
     /// Of [`Topic::Looks`]; it has no changes, only newer states.
     Looks(Box<Looks>),
 }
@@ -132,6 +136,8 @@ pub enum TopicDelta {
     Sessions(SessionsDelta),
     /// Of [`Topic::Conversation`].
     Conversation(ConversationDelta),
+    /// Of [`Topic::Settings`]: all of it anew.
+    Settings(Box<SettingsState>),
 }
 
 /// Why a frame was not taken.

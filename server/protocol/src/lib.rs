@@ -9,7 +9,9 @@ mod ids;
 pub mod limits;
 mod looks;
 mod model;
+mod prompts;
 mod session;
+mod settings;
 mod share;
 
 pub use call::{Answer, Call, CallError, ErrorCode, Method, PlainCall, replies};
@@ -30,8 +32,13 @@ pub use ids::{
     SessionId, SubmissionId, TurnId,
 };
 pub use looks::{Looks, ThemeText};
-pub use model::{ModelInfo, ModelRef, Policy, Thinking};
+pub use model::{ModelInfo, ModelRef, Policy, Price, Thinking};
+pub use prompts::{PromptFault, PromptKind, PromptRow};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
+pub use settings::{
+    CompactionSettings, PromptCache, QueueMode, RetrySettings, SettingChange, Settings,
+    SettingsFault, SettingsState, ToolRule,
+};
 pub use share::{DeviceRow, Guest, Person, Presence, Share, Standing, share_words};
 
 /// The version of this protocol; the server names its own in [`ServerFrame::Hello`].

@@ -3,12 +3,14 @@
 use porthole_protocol::{
     Answer, Block, Call, ClientFrame, ConversationId, ConversationState, Entry, EntryBody,
     ModelInfo, ModelRef, RequestId, SendMode, ServerFrame, SessionId, SessionRow, SessionState,
-    Topic, TopicDelta, TopicState, limits::PAGE_ENTRIES, replies,
+    Topic, TopicDelta, TopicState,
+    limits::{PAGE_ENTRIES, UNDO_SECONDS},
+    replies,
 };
 
 use super::out::{note, say};
 use super::{
-    Failure, ListArgs, NewArgs, SendArgs, YesNo,
+    DataArgs, Failure, ListArgs, NewArgs, SendArgs, YesNo,
     client::{Link, strange},
     follow::{End, follow},
     lifecycle::print_json,
@@ -69,6 +71,31 @@ pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
         title: args.title.clone(),
         model,
     })?;
+    say!("{}", created.session);
+    Ok(())
+}
+
+pub(super) fn delete(id: &str, data: &DataArgs) -> Result<(), Failure> {
+    let session = session(id)?;
+    let _: replies::Done = Link::open(data)?.call(Call::SessionDelete { session })?;
+    let minutes = UNDO_SECONDS / 60;
+    say!("Deleted. For {minutes} minutes `portholed restore {id}` brings it back.");
+    Ok(())
+}
+
+pub(super) fn restore(id: &str, data: &DataArgs) -> Result<(), Failure> {
+    let session = session(id)?;
+    let _: replies::Done = Link::open(data)?.call(Call::SessionRestore { session })?;
+    Ok(())
+}
+
+pub(super) fn clone(id: &str, title: Option<&str>, data: &DataArgs) -> Result<(), Failure> {
+    let call = Call::SessionClone {
+        session: session(id)?,
+        request: request()?,
+        title: title.map(str::to_owned),
+    };
+    let created: replies::Created = Link::open(data)?.call(call)?;
     say!("{}", created.session);
     Ok(())
 }

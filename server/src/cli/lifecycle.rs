@@ -150,7 +150,7 @@ pub(super) fn install(args: &ServeArgs) -> Result<(), Failure> {
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text =
         serde_json::to_string_pretty(value).map_err(|error| Failure::new(error.to_string()))?;
-    say!("{text}");
+    say!("{}", super::plain::json(&text));
     Ok(())
 }
 

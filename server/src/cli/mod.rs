@@ -102,6 +102,33 @@ enum Command {
         #[command(flatten)]
         list: ListArgs,
     },
+    /// Delete a session; for ten minutes it can be restored.
+    #[command(after_help = "Example:\n  portholed delete k3v9x2abcdef")]
+    Delete {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Bring a session back that was deleted a moment ago, or archived.
+    #[command(after_help = "Example:\n  portholed restore k3v9x2abcdef")]
+    Restore {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Make a session that begins as another one is now; prints its id.
+    #[command(after_help = "Example:\n  portholed clone k3v9x2abcdef --title 'Another way'")]
+    Clone {
+        /// The session that is copied.
+        id: String,
+        /// Its title; made from the other's where none is given.
+        #[arg(long)]
+        title: Option<String>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
@@ -350,6 +377,9 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::New(args) => engine::new(&args),
         Command::Send(args) => engine::send(&args),
         Command::Transcript { id, list } => engine::transcript(&id, &list),
+        Command::Delete { id, data } => engine::delete(&id, &data),
+        Command::Restore { id, data } => engine::restore(&id, &data),
+        Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),

@@ -3,11 +3,15 @@
 
 mod event;
 mod home;
+mod jobs;
 mod looks;
 mod presence;
 mod seats;
+mod settings;
 mod workers;
 
+#[cfg(test)]
+mod lives;
 #[cfg(test)]
 mod pair;
 #[cfg(test)]
@@ -19,13 +23,14 @@ use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     AccessId, Call, CallError, ClientFrame, ErrorCode, Looks, PROTOCOL_VERSION, ServerFrame,
-    SessionId, SessionState, Topic, Who, encode, limits,
+    SessionId, SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
 
 pub use event::{Effect, Input};
 pub use home::{Home, Line, unknown_session};
+pub use jobs::Copying;
 
 use crate::{
     catalog::Session,
@@ -46,6 +51,7 @@ pub struct Switchboard {
     present: presence::Due,
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
+    settings: settings::Board,
     looks: looks::Shown,
     down: bool,
 }
@@ -73,6 +79,7 @@ impl Switchboard {
             machine,
             present: presence::Due::default(),
             home_dir: String::new(),
+            settings: settings::Board::new(epoch),
             looks: looks::Shown::new(epoch),
             down: false,
         }
@@ -88,6 +95,11 @@ impl Switchboard {
     /// Returns the home list.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Returns the settings that hold.
+    pub fn settings(&self) -> &Settings {
+        self.settings.settings()
     }
 
     /// Returns how many of everything there are.
@@ -132,7 +144,13 @@ impl Switchboard {
             } => self.answer(connection, id, result, out),
             Input::Kept(session) => self.kept(*session, out),
             Input::Retry(session) => self.retry(&session, out),
-            Input::Halt(session) => self.halt(&session, out),
+            Input::Halt { session, error } => self.halt(&session, &error, out),
+            Input::Copy(copying) => self.copy(copying, out),
+            Input::RemoveDue {
+                session,
+                deleted_ms,
+            } => self.remove_due(&session, deleted_ms, out),
+            Input::JobDone(session) => self.job_done(&session, out),
             Input::Worker {
                 session,
                 generation,
@@ -142,7 +160,7 @@ impl Switchboard {
             Input::WorkerBorn {
                 session,
                 generation,
-            } => self.workers.born(&session, generation),
+            } => self.worker_born(&session, generation, out),
             Input::WorkerGone {
                 session,
                 generation,
@@ -155,6 +173,7 @@ impl Switchboard {
                 cause,
                 reason,
             } => self.access_ended(&whose, cause, &reason, out),
+            Input::Settings(state) => self.settings_changed(*state, out),
             Input::PresenceDue(session) => self.presence_due(&session, out),
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
@@ -166,6 +185,9 @@ impl Switchboard {
     }
 
     fn resume(&mut self, out: &mut Vec<Effect>) {
+        for (session, deleted_ms) in self.home.deleted() {
+            out.push(remove_later(session.clone(), deleted_ms));
+        }
         let busy = |line: &&Line| line.session.busy && !line.session.archived;
         let ids: Vec<_> = self
             .home
@@ -317,7 +339,7 @@ impl Switchboard {
             Access::Unknown => Err(unknown_session()),
         };
         let ready = allowed.and_then(|()| match &topic {
-            Topic::Sessions | Topic::Looks => Ok(()),
+            Topic::Sessions | Topic::Settings | Topic::Looks => Ok(()),
             Topic::Conversation { session, .. } => self.can_work(session),
         });
         match ready {
@@ -340,6 +362,7 @@ impl Switchboard {
         }
         match &topic {
             Topic::Sessions => self.send_home(connection, out),
+            Topic::Settings => self.send_settings(connection, out),
             Topic::Looks => self.send_looks(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
@@ -402,6 +425,9 @@ impl Switchboard {
 
     fn kept(&mut self, session: Session, out: &mut Vec<Effect>) {
         let id = session.id.clone();
+        if let Some(deleted_ms) = session.deleted_ms {
+            out.push(remove_later(id.clone(), deleted_ms));
+        }
         let delta = self.home.put(session);
         self.publish(&id, &delta, out);
     }
@@ -488,6 +514,14 @@ impl Switchboard {
     }
 }
 
+fn remove_later(session: SessionId, deleted_ms: u64) -> Effect {
+    Effect::RemoveAt {
+        session,
+        deleted_ms,
+        at_ms: deleted_ms.saturating_add(limits::UNDO_SECONDS * 1000),
+    }
+}
+
 fn is_the_servers(call: &Call) -> bool {
     match call {
         Call::SessionCreate { .. }
@@ -502,7 +536,13 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }
@@ -519,7 +559,9 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
-        | Call::FilesFind { .. } => false,
+        | Call::FilesFind { .. }
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }
 

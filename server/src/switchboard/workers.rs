@@ -11,7 +11,7 @@ use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
 
 use crate::permit::{Access, Act, Asker, permit};
 
-use super::{Effect, Lane, Line, Switchboard, failed, send};
+use super::{Effect, Lane, Line, Switchboard, failed, jobs::Job, send};
 
 /// A worker that lived shorter than this crashed quickly.
 const QUICK: Duration = Duration::from_secs(60);
@@ -25,23 +25,35 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 pub(super) struct Workers(BTreeMap<SessionId, Worker>);
 
 #[derive(Debug, Default)]
-struct Worker {
-    phase: Phase,
+pub(super) struct Worker {
+    pub(super) phase: Phase,
     generation: u64,
-    queue: VecDeque<Box<ToWorker>>,
+    pub(super) queue: VecDeque<Box<ToWorker>>,
+    /// What is done before it starts again.
+    pub(super) jobs: VecDeque<Job>,
     quick_crashes: u32,
     watchers: u32,
-    busy: bool,
+    pub(super) busy: bool,
+    /// Which settings it was started with, or newer ones.
+    settings: u64,
 }
 
+/// Where a worker is in its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
+    /// There is none.
     #[default]
     Absent,
+    /// It is about to be there, or opens the store.
     Starting,
+    /// It answers.
     Ready,
+    /// It was told to stop.
     Stopping,
+    /// It crashed; the next starts after a while.
     Waiting,
+    /// There is none, and may be none while a job goes on.
+    Held,
 }
 
 impl Workers {
@@ -55,12 +67,18 @@ impl Workers {
         self.0.get(session).is_some_and(|w| w.phase == Phase::Ready)
     }
 
+    /// Returns those that can be told something.
+    pub(super) fn ready(&self) -> Vec<SessionId> {
+        let ready = self.0.iter().filter(|(_, w)| w.phase == Phase::Ready);
+        ready.map(|(id, _)| id.clone()).collect()
+    }
+
     pub(super) fn set_busy(&mut self, session: &SessionId, busy: bool) {
         self.entry(session).busy = busy;
     }
 
-    pub(super) fn born(&mut self, session: &SessionId, generation: u64) {
-        self.entry(session).generation = generation;
+    pub(super) fn is_busy(&self, session: &SessionId) -> bool {
+        self.0.get(session).is_some_and(|w| w.busy)
     }
 
     /// Returns the message where the worker can take it now; else it waits.
@@ -98,7 +116,7 @@ impl Workers {
         stopped
     }
 
-    fn entry(&mut self, session: &SessionId) -> &mut Worker {
+    pub(super) fn entry(&mut self, session: &SessionId) -> &mut Worker {
         self.0.entry(session.clone()).or_default()
     }
 
@@ -112,10 +130,29 @@ impl Workers {
 impl Switchboard {
     /// Starts a worker where none lives or is about to.
     pub(super) fn want_worker(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
+        let version = self.settings.version();
         let worker = self.workers.entry(session);
         if worker.phase == Phase::Absent && !self.down {
             worker.phase = Phase::Starting;
+            worker.settings = version;
             out.push(Effect::Start(session.clone()));
+        }
+    }
+
+    /// Notes which life it is. Who was to stop before it was there is told so now.
+    pub(super) fn worker_born(
+        &mut self,
+        session: &SessionId,
+        generation: u64,
+        out: &mut Vec<Effect>,
+    ) {
+        let worker = self.workers.entry(session);
+        worker.generation = generation;
+        if worker.phase != Phase::Starting {
+            out.push(Effect::Tell {
+                session: session.clone(),
+                message: Box::new(ToWorker::Stop),
+            });
         }
     }
 
@@ -206,6 +243,10 @@ impl Switchboard {
         if let Some(kept) = self.home.opened(session) {
             out.push(Effect::Save(Box::new(kept)));
         }
+        if worker.settings != self.settings.version() {
+            out.push(self.settings_for(session.clone()));
+        }
+        let worker = self.workers.entry(session);
         for message in std::mem::take(&mut worker.queue) {
             out.push(Effect::Tell {
                 session: session.clone(),
@@ -330,7 +371,7 @@ impl Switchboard {
         }
     }
 
-    pub(super) fn halt(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
+    pub(super) fn halt(&mut self, session: &SessionId, error: &CallError, out: &mut Vec<Effect>) {
         let worker = self.workers.entry(session);
         worker.queue.clear();
         worker.busy = false;
@@ -343,12 +384,10 @@ impl Switchboard {
                 });
             }
             Phase::Waiting => worker.phase = Phase::Absent,
-            Phase::Absent | Phase::Stopping => {}
+            Phase::Absent | Phase::Stopping | Phase::Held => {}
         }
         self.set_state(session, SessionState::Idle, out);
-        let error = CallError::new(ErrorCode::Conflict, "this session was archived")
-            .hint("restore it first");
-        self.end_all(session, &error, out);
+        self.end_all(session, error, out);
     }
 
     pub(super) fn retry(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
@@ -378,6 +417,7 @@ impl Switchboard {
             Phase::Stopping => self.stopped(session, out),
             Phase::Starting | Phase::Ready => self.crashed(session, reason, lived, out),
             Phase::Absent | Phase::Waiting => {}
+            Phase::Held => self.workers.entry(session).phase = Phase::Held,
         }
     }
 
@@ -385,10 +425,7 @@ impl Switchboard {
     fn stopped(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
         let sent: Vec<_> = self.unqueued_calls(session);
         self.fail_calls(sent, out);
-        let wanted = !self.workers.entry(session).queue.is_empty();
-        if wanted || self.seats.watchers(session) > 0 {
-            self.want_worker(session, out);
-        }
+        self.go_on(session, out);
     }
 
     /// Returns the pending calls that the worker had been given.

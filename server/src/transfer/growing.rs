@@ -73,7 +73,7 @@ impl Growing {
         body: Bytes,
     ) -> Result<(), Failed> {
         self.last = Instant::now();
-        if chunk + 1 == self.next {
+        if self.next.checked_sub(1) == Some(chunk) {
             return Ok(());
         }
         if chunk != self.next || chunk >= chunks(plan.bytes) {

@@ -93,6 +93,7 @@ impl Fake {
                 };
                 self.say(&FromWorker::Snapshot { connection, topic }, Some(&frame));
             }
+            ToWorker::Settings(_) => {}
             ToWorker::Watchers { count } => {
                 if count == 0 && self.open().folder.join("idle-when-alone").exists() {
                     self.say(&FromWorker::Idle, None);
@@ -110,7 +111,12 @@ impl Fake {
 
     fn call(&mut self, connection: u64, id: u64, call: Call) {
         let Call::Submit { text, .. } = call else {
-            return;
+            let error = CallError::new(ErrorCode::Invalid, "it only takes input");
+            let frame = ServerFrame::Error {
+                id: Some(id),
+                error,
+            };
+            return self.say(&FromWorker::Reply { connection, id }, Some(&frame));
         };
         let mut words = text.split(' ');
         match (
@@ -191,6 +197,9 @@ fn state() -> ConversationState {
             parent: None,
             read_only: None,
             failed: None,
+            last: None,
+            unpriced: 0,
+            prompts: 0,
         },
         entries: Vec::new(),
         has_older: false,

@@ -9,6 +9,7 @@ mod life;
 mod link;
 mod process;
 mod real;
+mod rights;
 mod share;
 mod tls;
 mod transfer;

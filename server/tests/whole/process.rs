@@ -188,7 +188,7 @@ async fn the_unit_is_one_that_systemd_takes() {
         .output();
     match verify.await {
         Ok(told) => {
-            let told = text(&told.stderr) + &text(&told.stdout);
+            let told = [text(&told.stderr), text(&told.stdout)].concat();
             assert!(!told.contains("portholed.service"), "{told}");
         }
         Err(_) => assert!(unit.is_file(), "`systemd-analyze` is not there to judge it"),

@@ -234,3 +234,26 @@ async fn a_file_of_the_session_is_read_and_nothing_outside_its_directory() {
         );
     }
 }
+
+#[tokio::test]
+async fn numbers_and_names_out_of_all_bounds_are_refused_in_words_and_harm_nothing() {
+    let visit = Visit::new().await;
+    let upload = visit.opened("a", 1).await;
+    let beyond = visit.put(&upload, u64::MAX, "x").await;
+    assert_eq!(beyond.status, 409, "{}", beyond.body);
+    assert_eq!(visit.put(&upload, 0, "x").await.status, 200, "it goes on");
+    fs::write(visit.dir.join("a.txt"), "0123456789").expect("written");
+    let file = |path: &str| Source::File(path.as_bytes().to_vec());
+    for from in [u64::MAX, 1 << 63] {
+        let read = visit.range(file("a.txt"), from, 10).await;
+        assert_eq!((read.status, read.body.as_str()), (200, ""));
+    }
+    for name in ["a.txt\0", &"a".repeat(5000), &"a/".repeat(4000)] {
+        assert_eq!(visit.range(file(name), 0, 1).await.status, 404);
+    }
+    for path in ["/door/ui/bundle/%FF", "/door/upload/%FF"] {
+        let answer = visit.world.get(path, &visit.cookie).await;
+        assert_eq!(answer.status, 400);
+        assert!(answer.body.starts_with(r#"{"message":"#), "{}", answer.body);
+    }
+}

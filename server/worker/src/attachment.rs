@@ -19,6 +19,33 @@ pub(crate) const TEXT_BYTES: u64 = 64 << 10;
 /// Images that every API takes.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+/// Returns the media type of an image that models take, and the end of its name, by how its bytes begin.
+pub(crate) fn image_type(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
+        Some(("image/png", "png"))
+    } else if bytes.starts_with(b"\xff\xd8\xff") {
+        Some(("image/jpeg", "jpg"))
+    } else if bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a") {
+        Some(("image/gif", "gif"))
+    } else if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+        Some(("image/webp", "webp"))
+    } else {
+        None
+    }
+}
+
+/// Puts a file there, whole and on disk, or not at all.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut part = tempfile::Builder::new()
+        .suffix(".part")
+        .tempfile_in(folder)?;
+    part.write_all(bytes)?;
+    part.as_file().sync_all()?;
+    part.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// What is kept beside an uploaded file.
 #[derive(Deserialize)]
 struct Kept {

@@ -7,15 +7,13 @@ use porthole_protocol::{
 use crate::{
     branch::MOST_DEPTH,
     conversation::{Conversation, Effect, Out, Planned, ToolStart},
-    fit,
+    fit, mcp,
     policy::{self, Verdict},
     record::{CallRow, CallStage, QuestionRow, Record},
     tool::{ToolEffect, ToolResult},
     turn::LiveTurn,
 };
 
-/// Calls that only read, at most so many at a time.
-const READS_AT_ONCE: usize = 4;
 /// Told to the model where its arguments were no JSON.
 const NOT_JSON: &str =
     "The arguments of this call were not valid JSON, so it did not run. Make the call again.";
@@ -52,7 +50,10 @@ impl LiveCall {
             .map_or(true, |planned| match planned.effect {
                 // The work of a delegated task goes on beside; its own calls keep the order among themselves.
                 ToolEffect::Reads | ToolEffect::Delegates { .. } => true,
-                ToolEffect::ReadsOutside
+                // A script's calls run in its place, so nothing else may.
+                ToolEffect::Scripts
+                | ToolEffect::Calls { .. }
+                | ToolEffect::ReadsOutside
                 | ToolEffect::Closed
                 | ToolEffect::Edits { .. }
                 | ToolEffect::Executes { .. } => false,
@@ -72,12 +73,15 @@ impl LiveCall {
 impl LiveTurn {
     /// Returns the first call that may begin now: reads beside reads, everything else alone and in order.
     pub(crate) fn startable(&self) -> Option<usize> {
+        let most = usize::try_from(self.settings.tools_at_once).unwrap_or(1);
         let mut running = 0;
-        for (at, call) in self.calls.iter().enumerate() {
+        // What a script calls begins at once: its script is all that runs.
+        let own = |(_, call): &(usize, &LiveCall)| call.row.parent.is_none();
+        for (at, call) in self.calls.iter().enumerate().filter(own) {
             match call.phase {
                 Phase::Done => {}
                 Phase::Running if call.reads() => running += 1,
-                Phase::Queued if running == 0 || (call.reads() && running < READS_AT_ONCE) => {
+                Phase::Queued if running == 0 || (call.reads() && running < most) => {
                     return Some(at);
                 }
                 Phase::Queued | Phase::Running | Phase::Previewing | Phase::Asking(_) => {
@@ -90,6 +94,17 @@ impl LiveTurn {
 }
 
 impl Conversation {
+    /// Returns a call of a new answer: the turn has to have that tool.
+    pub(crate) fn known(&self, row: CallRow) -> LiveCall {
+        let has = |turn: &LiveTurn| turn.definitions.iter().any(|tool| tool.name == row.tool);
+        let lacks = mcp::is_tool(&row.tool) && !self.turn.as_ref().is_some_and(has);
+        let mut call = self.live(row);
+        if lacks {
+            call.planned = Err(format!("There is no tool `{}`.", call.row.tool));
+        }
+        call
+    }
+
     /// Returns a call with what it would do.
     pub(crate) fn live(&self, row: CallRow) -> LiveCall {
         let planned = match &row.arguments {
@@ -107,7 +122,12 @@ impl Conversation {
     }
 
     pub(crate) fn begin_call(&mut self, at: usize, out: &mut Out) {
-        let Some(call) = self.turn.as_mut().and_then(|turn| turn.calls.get_mut(at)) else {
+        let bound = self.bound_to();
+        let Some(turn) = self.turn.as_mut() else {
+            return;
+        };
+        let turn_settings = std::sync::Arc::clone(&turn.settings);
+        let Some(call) = turn.calls.get_mut(at) else {
             return;
         };
         let planned = match &call.planned {
@@ -118,7 +138,8 @@ impl Conversation {
             }
         };
         let key = policy::key(&call.row.tool, &planned.subject, &planned.effect);
-        match policy::decide(self.row.policy, &planned.effect, &self.allowed, &key) {
+        let stand = policy::Stand::new(&turn_settings, self.row.policy, &bound, &call.row.tool);
+        match policy::decide(stand, &planned.effect, &self.allowed, &key) {
             Verdict::Run => self.start_call(at, out),
             Verdict::Refuse(why) => {
                 let result = told(ToolOutcome::Denied, "refused", why.to_owned());
@@ -164,7 +185,10 @@ impl Conversation {
             }
             None => out.then(Effect::StartTool(start)),
         }
-        out.record(Record::Call(row));
+        // What a script calls stands in the script's row already.
+        if row.parent.is_none() {
+            out.record(Record::Call(row));
+        }
     }
 
     /// Gives a call its result.
@@ -172,6 +196,13 @@ impl Conversation {
         let Some(turn) = &mut self.turn else { return };
         let id = turn.row.id;
         let Some(call) = turn.calls.get_mut(at) else {
+            return;
+        };
+        if let Some(parent) = call.row.parent.clone() {
+            return self.settle_nested(at, &parent, result, out);
+        }
+        self.end_nested(at, out);
+        let Some(call) = self.turn.as_mut().and_then(|turn| turn.calls.get_mut(at)) else {
             return;
         };
         call.phase = Phase::Done;
@@ -196,8 +227,8 @@ impl Conversation {
             text: result.text,
             detail: result.detail,
             duration_ms: out.now_ms.saturating_sub(started),
-            nested: Vec::new(),
-            attachments: Vec::new(),
+            nested: call.row.nested.clone(),
+            attachments: result.attachments,
         };
         self.add(author, Some(id), body, None, out);
     }
@@ -248,6 +279,7 @@ pub(crate) fn subject(command: &str) -> String {
 /// Returns a result that no tool made.
 pub(crate) fn told(outcome: ToolOutcome, summary: &str, text: String) -> ToolResult {
     ToolResult {
+        attachments: Vec::new(),
         outcome,
         summary: summary.to_owned(),
         text,

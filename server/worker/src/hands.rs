@@ -19,9 +19,13 @@ use crate::{
     attachment,
     call::told,
     conversation::{Planned, Rules, ToolStart},
-    files,
-    model::{self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response},
-    tool::{self, Place, PlanError, Seen, ToolContext, ToolEffect, ToolResult},
+    files, mcp,
+    mcp::Servers,
+    model::{
+        self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response,
+        ToolDefinition,
+    },
+    tool::{self, NestedAsk, Place, PlanError, Seen, ToolContext, ToolEffect, ToolResult},
 };
 
 /// Work that goes on beside the engine.
@@ -50,6 +54,7 @@ pub(crate) struct Real {
     folder: PathBuf,
     variables: Arc<Vec<(OsString, OsString)>>,
     seen: Arc<Mutex<Seen>>,
+    servers: Arc<Servers>,
 }
 
 /// How a run is told to stop, and where it tells its progress.
@@ -58,16 +63,18 @@ pub(crate) struct Line {
     pub(crate) place: Place,
     pub(crate) stop: watch::Receiver<bool>,
     pub(crate) progress: mpsc::UnboundedSender<RunOutput>,
+    pub(crate) nest: mpsc::UnboundedSender<NestedAsk>,
 }
 
 impl Real {
-    /// Returns the models and tools for a session that is kept in `folder`.
-    pub(crate) async fn new(data: PathBuf, folder: PathBuf) -> Self {
+    /// Returns the models and tools for a session that is kept in `folder` and works in `dir`.
+    pub(crate) async fn new(data: PathBuf, folder: PathBuf, dir: PathBuf) -> Self {
         let inventory = Inventory::load(&data, variable).await;
         if let Err(error) = &inventory {
             tracing::warn!(%error, "no models");
         }
-        let variables = variables(inventory.as_ref().ok());
+        let servers = Servers::new(data.clone(), dir, variable);
+        let variables = variables(inventory.as_ref().ok(), &servers);
         Self {
             inventory,
             data,
@@ -75,6 +82,7 @@ impl Real {
             folder,
             variables: Arc::new(variables),
             seen: Arc::default(),
+            servers: Arc::new(servers),
         }
     }
 
@@ -87,6 +95,7 @@ impl Real {
             run: line.run,
             stop: line.stop,
             progress: line.progress,
+            nest: line.nest,
             variables: Arc::clone(&self.variables),
             seen: Arc::clone(&self.seen),
         }
@@ -117,6 +126,7 @@ impl Hands {
                 plan,
                 subject: tool::subject,
                 retry_delay: model::retry_delay,
+                servers: true,
             },
             #[cfg(test)]
             Self::Scripted(script) => script.rules(),
@@ -128,7 +138,7 @@ impl Hands {
         match self {
             Self::Real(real) => {
                 real.inventory = Inventory::load(&real.data, variable).await;
-                real.variables = Arc::new(variables(real.inventory.as_ref().ok()));
+                real.variables = Arc::new(variables(real.inventory.as_ref().ok(), &real.servers));
             }
             #[cfg(test)]
             Self::Scripted(_) => {}
@@ -156,10 +166,13 @@ impl Hands {
         }
     }
 
-    /// Returns the model that new sessions get; `None`: see [`Self::complaint`].
-    pub(crate) fn default_model(&self) -> Option<ModelRef> {
+    /// Returns the model that new sessions get, where the owner chose this one; `None`: see [`Self::complaint`].
+    pub(crate) fn default_model(&self, chosen: Option<&ModelRef>) -> Option<ModelRef> {
         match self {
-            Self::Real(real) => real.inventory.as_ref().ok().map(Inventory::default_model),
+            Self::Real(real) => {
+                let inventory = real.inventory.as_ref().ok()?;
+                Some(inventory.default_with(chosen))
+            }
             #[cfg(test)]
             Self::Scripted(script) => Some(script.model()),
         }
@@ -214,9 +227,32 @@ impl Hands {
         }
     }
 
+    /// Returns what servers offer now; those that are not up are started.
+    pub(crate) fn offer(&self) -> Work<Vec<ToolDefinition>> {
+        match self {
+            Self::Real(real) => {
+                let servers = Arc::clone(&real.servers);
+                Box::pin(async move { servers.offer().await })
+            }
+            #[cfg(test)]
+            Self::Scripted(_) => Box::pin(async { Vec::new() }),
+        }
+    }
+
     /// Runs a tool call.
     pub(crate) fn run(&self, start: ToolStart, line: Line) -> Work<ToolResult> {
         match self {
+            Self::Real(real) if mcp::is_tool(&start.tool) => {
+                let (servers, blobs) = (Arc::clone(&real.servers), real.folder.join("blobs"));
+                Box::pin(async move {
+                    let ToolStart {
+                        tool, arguments, ..
+                    } = start;
+                    servers
+                        .call(&tool, arguments, line.stop, &blobs, &line.run)
+                        .await
+                })
+            }
             Self::Real(real) => match real.plan(&start, &line.place) {
                 Ok(plan) => {
                     let context = real.context(line);
@@ -340,9 +376,10 @@ fn with_hint(error: &InventoryError) -> (String, String) {
 }
 
 /// Returns the variables of commands: the worker's own without any key.
-fn variables(inventory: Option<&Inventory>) -> Vec<(OsString, OsString)> {
-    let keys = inventory.map_or(&[][..], Inventory::key_variables);
-    tool::tool_environment(std::env::vars_os(), keys)
+fn variables(inventory: Option<&Inventory>, servers: &Servers) -> Vec<(OsString, OsString)> {
+    let mut keys = servers.secret_names();
+    keys.extend_from_slice(inventory.map_or(&[][..], Inventory::key_variables));
+    tool::tool_environment(std::env::vars_os(), &keys)
 }
 
 fn variable(name: &str) -> Option<String> {

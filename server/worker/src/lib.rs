@@ -13,7 +13,9 @@ mod fit;
 mod hands;
 mod link;
 mod location;
+mod mcp;
 pub mod model;
+mod nested;
 mod place;
 mod policy;
 mod prompt;
@@ -30,4 +32,6 @@ mod turn;
 mod view;
 pub mod wire;
 
+pub use mcp::{McpServer, mcp_servers};
 pub use session::{RunError, run};
+pub use store::settle_copy;

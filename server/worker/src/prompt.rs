@@ -68,6 +68,8 @@ struct Outcome {
     entry: EntryId,
     text: String,
     failed: bool,
+    /// The images that came with it.
+    files: Vec<Attachment>,
 }
 
 impl Context {
@@ -93,8 +95,18 @@ impl Context {
                 call,
                 text,
                 outcome,
+                attachments,
                 ..
-            } => self.result(entry.id, call, text, *outcome != ToolOutcome::Ok),
+            } => {
+                self.bytes += attachments.iter().map(file_bytes).sum::<u64>();
+                let outcome = Outcome {
+                    entry: entry.id,
+                    text: text.clone(),
+                    failed: *outcome != ToolOutcome::Ok,
+                    files: attachments.clone(),
+                };
+                self.result(call, outcome);
+            }
             EntryBody::Shell {
                 command,
                 included: true,
@@ -168,6 +180,7 @@ impl Context {
                     blocks: blocks.clone(),
                 });
                 items.extend(self.results_of(blocks, calls));
+                items.extend(self.images_of(calls));
             }
         }
     }
@@ -249,15 +262,10 @@ impl Context {
         self.add(entry, said);
     }
 
-    fn result(&mut self, entry: EntryId, call: &CallId, text: &str, failed: bool) {
-        self.bytes += text.len() as u64;
-        let text = text.to_owned();
+    fn result(&mut self, call: &CallId, outcome: Outcome) {
+        self.bytes += outcome.text.len() as u64;
         // The first result of a call is the one that stands.
-        self.results.entry(call.clone()).or_insert(Outcome {
-            entry,
-            text,
-            failed,
-        });
+        self.results.entry(call.clone()).or_insert(outcome);
     }
 
     /// The summary comes first, then what is kept, as it was.
@@ -285,7 +293,12 @@ impl Context {
         let results = self.results.values();
         let results = results.filter(|result| !self.excluded.contains(&result.entry));
         self.bytes = self.seen().map(|item| said_bytes(&item.said)).sum::<u64>()
-            + results.map(|result| result.text.len() as u64).sum::<u64>();
+            + results
+                .map(|result| {
+                    let files = result.files.iter().map(file_bytes);
+                    result.text.len() as u64 + files.sum::<u64>()
+                })
+                .sum::<u64>();
         // What the provider counted held something else.
         (self.counted_tokens, self.counted_bytes) = (0, 0);
     }
@@ -310,6 +323,19 @@ impl Context {
                 }
             })
             .collect()
+    }
+
+    /// Returns the images that came with the results, after all of these: no API takes them everywhere within.
+    fn images_of(&self, calls: &[CallId]) -> Option<PromptItem> {
+        let seen = |result: &&Outcome| !self.excluded.contains(&result.entry);
+        let results = calls.iter().filter_map(|call| self.results.get(call));
+        let files = results.filter(seen).flat_map(|result| result.files.clone());
+        let files: Vec<_> = files.map(Into::into).collect();
+        (!files.is_empty()).then(|| PromptItem::User {
+            speaker: String::new(),
+            text: "The images of the results above:".to_owned(),
+            files,
+        })
     }
 
     fn outcome(&self, call: &CallId) -> (&str, bool) {

@@ -180,10 +180,12 @@ impl Conversation {
 fn exactly(planned: &Planned) -> String {
     match &planned.effect {
         ToolEffect::Executes { command } => command.clone(),
+        ToolEffect::Calls { arguments } => arguments.clone(),
         ToolEffect::Edits { .. }
         | ToolEffect::Reads
         | ToolEffect::ReadsOutside
         | ToolEffect::Closed
+        | ToolEffect::Scripts
         | ToolEffect::Delegates { .. } => planned.subject.clone(),
     }
 }

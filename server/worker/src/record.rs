@@ -1,9 +1,11 @@
 //! What is kept of a session, as plain rows: what the core asks to have committed and what it starts from again.
 //! It knows no SQL and decides nothing.
 
+use std::collections::BTreeSet;
+
 use porthole_protocol::{
-    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, Policy, Question,
-    QuestionId, RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
+    Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, NestedCall, Policy,
+    Question, QuestionId, RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,6 +71,12 @@ pub(crate) struct ConversationRow {
     /// How many conversations are above it.
     #[serde(default)]
     pub(crate) depth: u32,
+    /// Responses whose cost is not known.
+    #[serde(default)]
+    pub(crate) unpriced: u64,
+    /// The guests whose turn opened it: they bind what its tools may do.
+    #[serde(default)]
+    pub(crate) for_guests: BTreeSet<String>,
 }
 
 /// Where a fork leaves the conversation that it continues.
@@ -170,6 +178,12 @@ pub(crate) struct CallRow {
     /// The conversation that does the work of a `delegate` call.
     #[serde(default)]
     pub(crate) child: Option<ConversationId>,
+    /// The calls that it made, where it is a script. One without an outcome may have run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) nested: Vec<NestedCall>,
+    /// The script that made it. Such a call has no row: it stands in that of its script.
+    #[serde(skip)]
+    pub(crate) parent: Option<CallId>,
 }
 
 /// How far a tool call got.

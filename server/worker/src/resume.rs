@@ -1,9 +1,10 @@
 //! A conversation from its rows, and taking up what a crash interrupted. A call that had started is not run again.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use porthole_protocol::{
-    Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, RunOutput, ToolDetail, ToolOutcome,
+    Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, RunOutput, Settings, ToolDetail,
+    ToolOutcome,
 };
 use serde_json::Value;
 
@@ -12,6 +13,7 @@ use crate::{
     call::{Phase, told},
     conversation::{Conversation, Effect, Out, Rules, porthole},
     location::Place,
+    nested,
     prompt::Context,
     record::{CallRow, CallStage, Loaded, QuestionRow},
     shell::{LiveShell, ended},
@@ -32,6 +34,7 @@ impl Conversation {
         model: Option<ModelInfo>,
         place: Place,
         rules: Rules,
+        settings: Arc<Settings>,
     ) -> Self {
         let mut conversation = Self {
             row: loaded.row,
@@ -41,6 +44,7 @@ impl Conversation {
             turn: None,
             settled: Default::default(),
             shells: Vec::new(),
+            orphans: Vec::new(),
             allowed: BTreeSet::from_iter(loaded.allowed),
             model,
             place,
@@ -50,6 +54,9 @@ impl Conversation {
             updated_ms: loaded.updated_ms,
             answered: false,
             rules,
+            settings,
+            guests: BTreeSet::new(),
+            last: None,
         };
         for (entry, blocks) in &loaded.active {
             conversation.note(entry);
@@ -65,7 +72,11 @@ impl Conversation {
         let shells = loaded.shells.into_iter();
         conversation.shells = shells.map(|row| LiveShell { row, output: None }).collect();
         if let Some(row) = loaded.turn {
-            let mut turn = LiveTurn::new(row, (rules.definitions)());
+            let mut turn = LiveTurn::new(
+                row,
+                conversation.definitions(),
+                Arc::clone(&conversation.settings),
+            );
             let of_turn = |entry: &porthole_protocol::Entry| {
                 entry.turn == Some(turn.row.id)
                     && matches!(entry.body, EntryBody::Compaction { .. })
@@ -80,6 +91,14 @@ impl Conversation {
                     conversation.interrupted_call(row, &loaded.questions)
                 })
                 .collect();
+            let orphan = |row: &&QuestionRow| {
+                let asked = |call: &crate::call::LiveCall| call.row.call == row.question.call;
+                row.turn == turn.row.id
+                    && row.question.state == QuestionState::Open
+                    && !turn.calls.iter().any(asked)
+            };
+            let orphans = loaded.questions.iter().filter(orphan);
+            conversation.orphans = orphans.cloned().collect();
             conversation.turn = Some(turn);
         }
         conversation
@@ -117,6 +136,9 @@ impl Conversation {
     }
 
     fn resume_turn(&mut self, out: &mut Out) {
+        for question in std::mem::take(&mut self.orphans) {
+            self.close_question(question, QuestionState::Withdrawn, "", out);
+        }
         let Some(turn) = &mut self.turn else { return };
         if turn.row.compaction.is_some() && !turn.is_stopping() {
             turn.compacted = true;
@@ -142,10 +164,11 @@ impl Conversation {
             let call = self.turn.as_ref().map(|turn| &turn.calls[at]);
             let call = call.filter(|call| call.phase == Phase::Running);
             if let Some(call) = call.filter(|call| call.row.child.is_none()) {
-                let result = interrupted(
+                let mut result = interrupted(
                     call.row.command.as_deref().unwrap_or(&call.row.subject),
                     call.output.clone(),
                 );
+                result.text.push_str(&nested::told(&call.row.nested));
                 self.settle(at, result, out);
             }
         }

@@ -13,12 +13,13 @@ use std::{
     io,
     os::unix::net::UnixStream,
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
-use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput};
+use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput, Settings, Thinking};
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::{AbortHandle, JoinHandle},
     time::Instant,
 };
@@ -30,6 +31,7 @@ use crate::{
     model::Piece,
     record::{ConversationRow, Counters, Record},
     store::{Store, StoreError},
+    tool::{NestedAsk, ToolResult},
     wire::{FromWorker, Open, Status, ToWorker},
 };
 use events::Event;
@@ -76,7 +78,12 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
     let open = match reader.next().await? {
         Some(ToWorker::Open(open)) => open,
         Some(ToWorker::Stop) | None => return Ok(()),
-        Some(ToWorker::Call { .. } | ToWorker::Watch { .. } | ToWorker::Watchers { .. }) => {
+        Some(
+            ToWorker::Call { .. }
+            | ToWorker::Watch { .. }
+            | ToWorker::Watchers { .. }
+            | ToWorker::Settings(_),
+        ) => {
             return Err(RunError::NotOpened);
         }
     };
@@ -84,7 +91,7 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
         Ok(store) => store,
         Err(error) => return Err(refuse(writer, error.to_call_error()).await),
     };
-    let real = Real::new(open.data.clone(), open.folder.clone()).await;
+    let real = Real::new(open.data.clone(), open.folder.clone(), open.dir.clone()).await;
     let hands = Hands::Real(Box::new(real));
     match Session::open(*open, store, hands, writer).await {
         Ok(session) => session.run(reader).await,
@@ -120,6 +127,10 @@ pub(crate) struct Session {
     progress: mpsc::UnboundedSender<RunOutput>,
     progressed: mpsc::UnboundedReceiver<RunOutput>,
     runs: HashMap<String, RunTask>,
+    nest: mpsc::UnboundedSender<NestedAsk>,
+    asked: mpsc::UnboundedReceiver<NestedAsk>,
+    /// Scripts that wait for a call, by their runs.
+    waiting: HashMap<String, oneshot::Sender<ToolResult>>,
     watched: bool,
     /// When there will have been nothing to do for long enough.
     idle: Option<Instant>,
@@ -129,6 +140,8 @@ pub(crate) struct Session {
     /// Bytes of instructions and tools in a request, as far as known.
     overhead: u64,
     home: Option<PathBuf>,
+    /// What the owner set, as far as it is known here.
+    settings: Arc<Settings>,
 }
 
 /// A model request that goes on.
@@ -150,6 +163,7 @@ enum Woken {
     Message(io::Result<Option<ToWorker>>),
     Event(Event),
     Progress(RunOutput),
+    Nested(NestedAsk),
     Pieces(ConversationId, Vec<Piece>),
     Timer,
 }
@@ -164,7 +178,10 @@ impl Session {
     ) -> Result<Self, (Writer, CallError)> {
         let (events, happened) = mpsc::unbounded_channel();
         let (progress, progressed) = mpsc::unbounded_channel();
+        let settings = Arc::new(open.settings.clone());
+        let (nest, asked) = mpsc::unbounded_channel();
         let mut session = Self {
+            settings,
             open,
             store,
             hands,
@@ -178,6 +195,9 @@ impl Session {
             progress,
             progressed,
             runs: HashMap::new(),
+            nest,
+            asked,
+            waiting: HashMap::new(),
             watched: false,
             idle: None,
             rested: false,
@@ -207,16 +227,17 @@ impl Session {
             .open
             .model
             .clone()
-            .or_else(|| self.hands.default_model());
+            .or_else(|| self.hands.default_model(self.settings.model.as_ref()));
         let Some(model) = chosen else {
             let (message, hint) = self.hands.complaint().unwrap_or_default();
             return Err(CallError::new(ErrorCode::Unavailable, message).hint(hint));
         };
+        let info = self.hands.info(&model);
         let record = Record::Conversation(ConversationRow {
             id: ConversationId::ROOT,
             model,
-            thinking: Default::default(),
-            policy: Default::default(),
+            thinking: info.map_or(Thinking::Off, |info| info.fitting(self.settings.thinking)),
+            policy: self.settings.policy,
             title: None,
             paused: false,
             usage: Default::default(),
@@ -226,6 +247,8 @@ impl Session {
             archived: false,
             dir: None,
             depth: 0,
+            unpriced: 0,
+            for_guests: Default::default(),
         });
         let done = self.store.commit(vec![record]).await;
         done.map_err(|error| error.to_call_error())
@@ -244,6 +267,7 @@ impl Session {
                 Woken::Message(Err(error)) => break Err(RunError::Socket(error)),
                 Woken::Event(event) => self.event(event).await,
                 Woken::Progress(output) => self.progress(output).await,
+                Woken::Nested(ask) => self.nested(ask).await,
                 Woken::Pieces(id, pieces) => self.pieces(id, &pieces).await,
                 Woken::Timer => self.timer().await,
             }
@@ -261,6 +285,7 @@ impl Session {
             (id, pieces) = Self::next_pieces(&mut self.seats) => Woken::Pieces(id, pieces),
             Some(event) = self.happened.recv() => Woken::Event(event),
             Some(output) = self.progressed.recv() => Woken::Progress(output),
+            Some(ask) = self.asked.recv() => Woken::Nested(ask),
             () = tokio::time::sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => Woken::Timer,
         }
     }
@@ -287,10 +312,22 @@ impl Session {
                 }
                 self.settle_timers();
             }
+            ToWorker::Settings(settings) => self.take_settings(*settings).await,
             ToWorker::Open(_) | ToWorker::Stop => {
                 tracing::warn!("the server opened this session twice");
             }
         }
+    }
+
+    /// Takes other settings. A turn that goes on keeps those it began with.
+    async fn take_settings(&mut self, settings: Settings) {
+        self.settings = Arc::new(settings);
+        for seat in self.seats.values_mut() {
+            if let Ok(conversation) = &mut seat.live {
+                conversation.settings = Arc::clone(&self.settings);
+            }
+        }
+        self.show().await;
     }
 
     async fn timer(&mut self) {
@@ -338,6 +375,10 @@ impl Session {
         for run in self.runs.values() {
             run.stop.send_replace(true);
         }
+        // Scripts shall not wait for calls that nobody decides about any more.
+        self.waiting.clear();
+        self.asked.close();
+        while self.asked.try_recv().is_ok() {}
         let all = async {
             for (_, run) in self.runs.drain() {
                 // What it came to is not kept: the next worker finds it interrupted.
@@ -361,7 +402,7 @@ impl Session {
     }
 }
 
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
 }

@@ -1,7 +1,9 @@
 //! A turn: model requests, tool calls and results until the model has nothing more to call. Each step is committed
 //! as it ends. Single calls, questions, failures, stopping and taking up after a crash are files of their own.
 
-use porthole_protocol::{Block, EntryBody, OpenAnswer, TurnId};
+use std::sync::Arc;
+
+use porthole_protocol::{Block, EntryBody, OpenAnswer, Settings, TurnId};
 
 use crate::{
     call::{LiveCall, Phase},
@@ -28,8 +30,12 @@ pub(crate) struct LiveTurn {
     pub(crate) answer: Option<OpenAnswer>,
     /// The calls of the newest answer, in order.
     pub(crate) calls: Vec<LiveCall>,
-    /// The tools as they were when the turn began.
+    /// The tools as they were when the turn began; with those of servers from the first request on.
     pub(crate) definitions: Vec<ToolDefinition>,
+    /// The settings as they were when the turn began.
+    pub(crate) settings: Arc<Settings>,
+    /// Whether it is known what servers offer.
+    pub(crate) offered: Offered,
     /// Whether what came before was summed up in this turn: once is enough.
     pub(crate) compacted: bool,
 }
@@ -47,8 +53,23 @@ pub(crate) enum Stage {
     Compacting,
 }
 
+/// Whether a turn knows what servers offer beside our own tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// Nobody was asked.
+    Unknown,
+    /// Its first request waits for them.
+    Awaited,
+    /// It stays so to the end of the turn.
+    Known,
+}
+
 impl LiveTurn {
-    pub(crate) fn new(row: TurnRow, definitions: Vec<ToolDefinition>) -> Self {
+    pub(crate) fn new(
+        row: TurnRow,
+        definitions: Vec<ToolDefinition>,
+        settings: Arc<Settings>,
+    ) -> Self {
         Self {
             row,
             stage: Stage::Model,
@@ -57,6 +78,8 @@ impl LiveTurn {
             answer: None,
             calls: Vec::new(),
             definitions,
+            settings,
+            offered: Offered::Unknown,
             compacted: false,
         }
     }
@@ -82,7 +105,11 @@ impl Conversation {
         };
         let id = row.id;
         out.record(Record::Turn(row.clone()));
-        self.turn = Some(LiveTurn::new(row, (self.rules.definitions)()));
+        self.turn = Some(LiveTurn::new(
+            row,
+            self.definitions(),
+            Arc::clone(&self.settings),
+        ));
         for submission in taken {
             self.take(submission, id, out);
         }
@@ -91,12 +118,19 @@ impl Conversation {
 
     /// Asks the model, after the steers that came in.
     pub(crate) fn request_model(&mut self, out: &mut Out) {
-        let steers = self.steers();
-        let Some(id) = self.turn.as_ref().map(|turn| turn.row.id) else {
+        let Some((id, mode)) = self
+            .turn
+            .as_ref()
+            .map(|turn| (turn.row.id, turn.settings.steering))
+        else {
             return;
         };
+        let steers = self.steers(mode);
         for steer in steers {
             self.take(steer, id, out);
+        }
+        if self.awaits_offer(out) {
+            return;
         }
         if self.is_nearly_full() {
             return self.compact_first(out);
@@ -113,6 +147,39 @@ impl Conversation {
         out.then(Effect::RequestModel {
             request: turn.request,
         });
+    }
+
+    /// Asks what servers offer, where the turn does not know it and there may be any; then its request waits.
+    fn awaits_offer(&mut self, out: &mut Out) -> bool {
+        let asks = self.rules.servers;
+        let Some(turn) = self
+            .turn
+            .as_mut()
+            .filter(|turn| asks && turn.offered != Offered::Known)
+        else {
+            return false;
+        };
+        turn.stage = Stage::Model;
+        turn.calls.clear();
+        if turn.offered == Offered::Unknown {
+            turn.offered = Offered::Awaited;
+            out.then(Effect::AskServers);
+        }
+        true
+    }
+
+    /// Takes what servers offer; for this turn it stays so.
+    pub(crate) fn offered(&mut self, tools: Vec<ToolDefinition>, out: &mut Out) {
+        let awaits = |turn: &&mut LiveTurn| turn.offered == Offered::Awaited && !turn.is_stopping();
+        let Some(turn) = self.turn.as_mut().filter(awaits) else {
+            return;
+        };
+        turn.offered = Offered::Known;
+        let offered = tools
+            .into_iter()
+            .filter(|tool| turn.settings.offers(&tool.name));
+        turn.definitions.extend(offered);
+        self.request_model(out);
     }
 
     pub(crate) fn retry_due(&mut self, out: &mut Out) {
@@ -150,7 +217,7 @@ impl Conversation {
         for row in &calls {
             out.record(Record::Call(row.clone()));
         }
-        let calls = calls.into_iter().map(|row| self.live(row)).collect();
+        let calls = calls.into_iter().map(|row| self.known(row)).collect();
         if let Some(turn) = &mut self.turn {
             turn.calls = calls;
         }
@@ -170,15 +237,14 @@ impl Conversation {
             stop,
             usage,
         } = response;
+        let usage = usage.map(|usage| self.priced(usage));
         let mut calls = Vec::new();
         let shown = blocks
             .iter()
             .map(|block| self.shown(block, turn, &mut calls))
             .collect();
-        if let Some(usage) = &usage {
-            self.add_usage(usage);
-            self.record_row(out);
-        }
+        self.add_usage(usage.as_ref());
+        self.record_row(out);
         let model = self.row.model.clone();
         let author = self.model_author();
         let body = EntryBody::Answer {
@@ -220,6 +286,8 @@ impl Conversation {
                     command: None,
                     started_ms: None,
                     child: None,
+                    nested: Vec::new(),
+                    parent: None,
                 };
                 calls.push(row.clone());
                 Block::ToolCall {

@@ -148,7 +148,8 @@ fn submission(row: &SubmissionRow) -> Submission {
 pub(crate) fn turn(conversation: &Conversation, whole: bool) -> Option<Turn> {
     let shells = conversation.shells.iter().map(shell);
     if let Some(live) = &conversation.turn {
-        let tools = live.calls.iter().filter_map(tool).chain(shells).collect();
+        let own = live.calls.iter().filter(|call| call.row.parent.is_none());
+        let tools = own.filter_map(tool).chain(shells).collect();
         return Some(Turn {
             id: live.row.id,
             started_ms: live.row.started_ms,
@@ -215,7 +216,7 @@ fn tool(call: &LiveCall) -> Option<ToolRun> {
         state,
         started_ms: call.row.started_ms,
         output: call.output.clone(),
-        nested: Vec::new(),
+        nested: call.row.nested.clone(),
     })
 }
 

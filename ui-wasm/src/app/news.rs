@@ -1,15 +1,16 @@
 //! What news of the server does to the screens.
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, ErrorCode, QuestionId, SessionRow, Topic, TopicDelta,
-    TopicState, replies,
+    Call, CallError, ConversationDelta, ConversationId, ErrorCode, QuestionId, RequestId, Topic,
+    TopicDelta, TopicState, replies,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::App;
 use crate::{
-    effects::Effects, notice::Tone, palette, picker::Choice, server::News, share::ShareChoice,
+    conversation_view::Around, effects::Effects, notice::Tone, palette, picker::Choice,
+    server::News, share::ShareChoice,
 };
 
 type Reply = Result<Box<RawValue>, CallError>;
@@ -51,6 +52,9 @@ impl App {
                 },
                 TopicState::Conversation(state),
             ) => {
+                if conversation == ConversationId::ROOT {
+                    self.home.take_children(&session, &state.children);
+                }
                 if let Some(screen) = self.screens.get_mut(&(session, conversation)) {
                     let practice = state.info.practice;
                     screen.take(*state, now_ms);
@@ -74,11 +78,11 @@ impl App {
         let now_ms = self.fx.now_ms;
         match (topic, delta) {
             (Topic::Sessions, TopicDelta::Sessions(delta)) => {
-                let before = self.open_row().cloned();
+                let before = self.around();
                 self.home.apply_delta(delta);
                 self.mark_read();
-                // Rows of other sessions are not on the screen of a conversation.
-                self.dirty |= self.open.is_none() || self.open_row() != before.as_ref();
+                // Of other sessions the screen of a conversation shows only how many need someone.
+                self.dirty |= self.open.is_none() || self.around() != before;
             }
             (
                 Topic::Conversation {
@@ -87,6 +91,12 @@ impl App {
                 },
                 TopicDelta::Conversation(delta),
             ) => {
+                if let (ConversationId::ROOT, ConversationDelta::Children { children }) =
+                    (*conversation, delta)
+                {
+                    self.home.take_children(session, children);
+                    self.dirty |= self.open.is_none();
+                }
                 let key = (session.clone(), *conversation);
                 if let Some(screen) = self.screens.get_mut(&key) {
                     screen.apply(delta, now_ms);
@@ -97,10 +107,10 @@ impl App {
         }
     }
 
-    /// Returns the row of the session that is open: its title and who is there are on the screen.
-    fn open_row(&self) -> Option<&SessionRow> {
+    /// Returns what the screen of the open conversation shows of the list.
+    fn around(&self) -> Option<Around> {
         let (session, _) = self.open.as_ref()?;
-        self.home.row(session)
+        Some(Around::of(&self.home, session))
     }
 
     fn ended(&mut self, topic: Topic, error: CallError) {
@@ -138,12 +148,17 @@ impl App {
                 | Call::Models {}
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
+                | Call::SettingsGet {}
+                | Call::ModelsFind { .. }
+                | Call::ModelsScope {}
+                | Call::PromptsList { .. }
+                | Call::Responses { .. }
         );
         if result.is_ok() && !by_itself {
             self.fx.notice.clear_error();
         }
         match call {
-            Call::SessionCreate { dir, .. } => self.created(dir, result),
+            Call::SessionCreate { request, dir, .. } => self.created(&request, dir, result),
             Call::Submit {
                 session,
                 conversation,
@@ -205,7 +220,6 @@ impl App {
             Call::SessionRename { .. }
             | Call::SessionPin { .. }
             | Call::SessionArchive { .. }
-            | Call::SessionRestore { .. }
             | Call::SessionRetry { .. }
             | Call::SessionRead { .. }
             | Call::Stop { .. }
@@ -217,14 +231,49 @@ impl App {
             | Call::ArchiveChild { .. }
             | Call::Move { .. }
             | Call::ShareRevoke { .. }
-            | Call::DeviceSignOut { .. } => {
+            | Call::DeviceSignOut { .. }
+            | Call::SessionDelete { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
+            }
+            Call::SessionRestore { session } => self.brought_back(&session, result),
+            Call::SettingsGet {} | Call::SettingsSave { .. } => {
+                let _: Option<porthole_protocol::SettingsState> = read(result, &mut self.fx);
+            }
+            Call::ModelsFind { .. } => {
+                let _: Option<replies::ModelsFound> = read(result, &mut self.fx);
+            }
+            Call::ModelsScope {} => {
+                let _: Option<replies::Scope> = read(result, &mut self.fx);
+            }
+            Call::PromptsList { .. } => {
+                let _: Option<replies::Prompts> = read(result, &mut self.fx);
+            }
+            Call::Responses { .. } => {
+                let _: Option<replies::Responses> = read(result, &mut self.fx);
+            }
+            Call::SessionClone { .. } => {
+                if let Some(made) = read::<replies::Created>(result, &mut self.fx) {
+                    self.open(made.session, ConversationId::ROOT);
+                }
             }
             Call::OpenChild { session, .. } | Call::Fork { session, .. } => {
                 if let Some(opened) = read::<replies::Opened>(result, &mut self.fx) {
                     self.open(session, opened.conversation);
                 }
             }
+        }
+    }
+
+    /// What could not be watched while the session was put away is watched now.
+    fn brought_back(&mut self, session: &porthole_protocol::SessionId, result: Reply) {
+        let done = read::<replies::Done>(result, &mut self.fx).is_some();
+        let key = self
+            .open
+            .clone()
+            .filter(|(open, _)| open == session && done);
+        if let Some(screen) = key.and_then(|key| self.screens.get_mut(&key)) {
+            screen.ended = None;
+            self.fx.server.watch(screen.topic());
         }
     }
 
@@ -256,11 +305,21 @@ impl App {
         }
     }
 
-    fn created(&mut self, dir: Option<String>, result: Reply) {
+    fn created(&mut self, request: &RequestId, dir: Option<String>, result: Reply) {
+        let thinking = self.home.thinking_of(request);
         if result.is_err() && self.open.is_none() && self.home.prompt.is_none() {
             self.home.ask_directory_again(&dir.unwrap_or_default());
         }
         if let Some(created) = read::<replies::Created>(result, &mut self.fx) {
+            if thinking.is_some() {
+                self.fx.call(Call::Configure {
+                    session: created.session.clone(),
+                    conversation: ConversationId::ROOT,
+                    model: None,
+                    thinking,
+                    policy: None,
+                });
+            }
             // Whoever went on to another session meanwhile is left where they are.
             if self.open.is_none() {
                 self.open(created.session, ConversationId::ROOT);

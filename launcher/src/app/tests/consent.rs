@@ -96,7 +96,8 @@ fn while_an_editor_owns_the_terminal_nothing_is_drawn_and_no_key_is_heard() {
     let mut world = World::new();
     world
         .key(KeyCode::Char('e'))
-        .action(1, Action::Edit("draft".into()));
+        .action(1, Action::Edit("draft".into()))
+        .yes();
     assert!(!world.did(&Effect::Draw));
     world.wait(100).frame("streamed");
     assert!(world.effects.is_empty());
@@ -127,7 +128,8 @@ fn at(world: &mut World, session: &str) {
 fn editing(world: &mut World) -> Input {
     world
         .key(KeyCode::Char('e'))
-        .action(1, Action::Edit("draft".into()));
+        .action(1, Action::Edit("draft".into()))
+        .yes();
     Input::Local(LocalDone {
         asked: Some((world.app.ui.instance(), 1)),
         outcome: Outcome::Edited("mine".into()),
@@ -137,6 +139,43 @@ fn editing(world: &mut World) -> Input {
 fn back(world: &mut World) {
     let size = world.app.size();
     world.give(Input::Back(size));
+}
+
+#[test]
+fn a_key_alone_opens_no_editor_no_address_and_no_download() {
+    let url = url();
+    let download = Action::Download {
+        what: porthole_bridge::Source::Attachment("a".into()),
+        name: "notes.txt".into(),
+    };
+    for action in [Action::Edit("draft".into()), url, download, Action::SignOut] {
+        let mut world = World::new();
+        at(&mut world, "one");
+        world.key(KeyCode::Enter).action(1, action.clone());
+        let done = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Edit(..) | Effect::Open(..) | Effect::SignOut | Effect::Transfer(..)
+            )
+        };
+        assert!(!world.effects.iter().any(done), "{action:?}");
+        assert!(!world.refused(), "it is asked about: {action:?}");
+    }
+}
+
+#[test]
+fn the_text_for_an_editor_is_shown_and_handed_over_as_it_is_shown() {
+    let mut world = World::new();
+    world
+        .key(KeyCode::Char('e'))
+        .action(1, Action::Edit("mind \u{1b}]0;x\nthis".into()));
+    let screen = world.screen();
+    for part in ["in your own editor?", "mind ␛]0;x", "this", "Edit (Ctrl-Y)"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    world.yes();
+    let asked = Some((world.app.ui.instance(), 1));
+    assert!(world.did(&Effect::Edit(asked, "mind \u{1b}]0;x\nthis".into())));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use porthole_bridge::{Action, Key, KeyCode, Modifiers};
 use proptest::prelude::*;
+use ratatui::style::Modifier;
 
 use super::world::*;
 use crate::{app::*, link::LinkHappening};
@@ -131,6 +132,46 @@ fn the_key_that_led_to_a_dialog_does_not_answer_it_while_it_is_held() {
         assert!(!opened(&world));
     }
     world.yes();
+    assert!(opened(&world));
+}
+
+/// Returns whether the answers are drawn as ones that count.
+fn lit(world: &mut World) -> bool {
+    let buffer = world.buffer();
+    let at = |part: &str| {
+        let row = buffer
+            .content
+            .chunks(80)
+            .find(|row| {
+                let text: String = row.iter().map(|cell| cell.symbol()).collect();
+                text.contains(part)
+            })
+            .expect("the buttons");
+        row.iter().find(|cell| cell.symbol() == "[").cloned()
+    };
+    at("[ No ]").is_some_and(|cell| cell.modifier.contains(Modifier::BOLD))
+}
+
+#[test]
+fn a_dialog_looks_answerable_exactly_while_a_yes_would_count() {
+    let mut world = World::new();
+    world.key(KeyCode::Enter).action(1, url());
+    assert!(!lit(&mut world), "it was only just drawn");
+    world.wait(500).give(Input::Alarm(Alarm::Listen));
+    assert!(lit(&mut world) && world.did(&Effect::Draw));
+    world.key(KeyCode::Char('x'));
+    assert!(!lit(&mut world), "somebody types something else");
+    let due = world.effects.iter().find_map(|effect| match effect {
+        Effect::Alarm(Alarm::Listen, at) => *at,
+        _ => None,
+    });
+    assert_eq!(due, Some(world.now + Duration::from_millis(500)));
+    world.wait(500).give(Input::Alarm(Alarm::Listen));
+    world.give(Input::Resized(Size { cols: 80, rows: 30 }));
+    assert!(!lit(&mut world), "the window changed");
+    world.wait(500).give(Input::Alarm(Alarm::Listen));
+    assert!(lit(&mut world));
+    world.control('y').wait(80).give(Input::Alarm(Alarm::Sure));
     assert!(opened(&world));
 }
 

@@ -1,6 +1,6 @@
 //! The link: tried again, ended, admitted again.
 
-use porthole_bridge::KeyCode;
+use porthole_bridge::{KeyCode, Outcome};
 use porthole_door::{AccessCause, LinkControl};
 
 use super::world::*;
@@ -255,4 +255,25 @@ fn permanent_failures_end_the_loop_and_passing_ones_do_not() {
             .any(|e| matches!(e, Effect::Alarm(Alarm::Reconnect, Some(_))));
         assert_eq!(waits, again, "{why:?}");
     }
+}
+
+#[test]
+fn a_servers_words_are_told_as_its_own() {
+    let mut world = World::new();
+    world.link(LinkHappening::Control(LinkControl::AccessEnded {
+        reason: "Type your password below.".into(),
+        cause: AccessCause::Revoked,
+    }));
+    let screen = world.screen();
+    let said = "The server says: “Type your password below”.";
+    assert!(screen.contains(said), "{screen}");
+}
+
+#[test]
+fn no_words_in_the_trust_line_look_like_its_parts() {
+    let mut world = World::new();
+    let ended = Outcome::Failed("connected │ bank.example ┃ owner".into());
+    world.give(Input::Transfer(TransferInput::Ended(None, ended)));
+    let row = world.last_row();
+    assert!(row.contains("connected | bank.example | owner"), "{row}");
 }

@@ -237,3 +237,42 @@ fn an_attachment_is_told_to_the_ui_with_the_place_it_belongs_to() {
     world.give(Input::Transfer(TransferInput::Attached(attached.clone())));
     assert!(world.did(&Effect::ToUi(Event::Attached(attached))));
 }
+
+#[test]
+fn the_text_of_the_clipboard_is_shown_and_waits_for_a_yes() {
+    let mut world = in_session();
+    world
+        .key(KeyCode::Char('a'))
+        .action(1, Action::Upload(UploadFrom::Clipboard));
+    let asked = Some((world.app.ui.instance(), 1));
+    assert!(world.did(&Effect::Clipboard(asked)));
+    let text = "hunter2".to_owned();
+    let held = || Input::Transfer(TransferInput::ClipboardText(asked, text.clone()));
+    world.give(held());
+    assert!(!pasted(&world, "hunter2"), "{:?}", world.effects);
+    assert!(world.screen().contains("hunter2"), "{}", world.screen());
+    world.wait(600).key(KeyCode::Escape);
+    assert!(world.refused() && !pasted(&world, "hunter2"));
+    world.give(held()).yes();
+    assert!(pasted(&world, "hunter2"), "{:?}", world.effects);
+}
+
+#[test]
+fn a_session_that_a_ui_made_up_does_not_read_as_a_part_of_the_question() {
+    let mut world = in_session();
+    let instance = world.app.ui.instance();
+    let place = Place {
+        session: "s1? Nothing is sent. (Ctrl-Y".into(),
+        conversation: 1,
+    };
+    world.give(Input::Posted(instance, Request::Place(Some(place))));
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = Ok(vec![file(&folder, "a.txt")]);
+    world.give(Input::Transfer(TransferInput::Opened {
+        asked: None,
+        files,
+        otherwise: Some(String::new()),
+    }));
+    let screen = world.screen();
+    assert!(screen.contains("s1??Nothing?is?sent???Ctrl-Y?"), "{screen}");
+}

@@ -146,10 +146,16 @@ impl World {
         })
     }
 
-    pub(super) fn screen(&mut self) -> String {
+    pub(super) fn buffer(&mut self) -> Buffer {
         let size = self.app.size();
         let mut buffer = Buffer::empty(Rect::new(0, 0, size.cols, size.rows));
         self.app.view(&mut buffer);
+        buffer
+    }
+
+    pub(super) fn screen(&mut self) -> String {
+        let size = self.app.size();
+        let buffer = self.buffer();
         let rows = buffer.content.chunks(usize::from(size.cols)).map(|row| {
             let text: String = row.iter().map(|cell| cell.symbol()).collect();
             text.trim_end().to_owned()

@@ -44,6 +44,11 @@ pub(super) fn read_open(
     let metadata = file.metadata()?;
     refuse_what_is_no_file(&metadata)?;
     let stat = describe(fs::canonicalize(path)?, &metadata);
+    if i64::try_from(from).is_err() {
+        // No system counts so far: there is nothing.
+        let bytes = Vec::new();
+        return Ok(Content { stat, bytes });
+    }
     if from > 0 {
         file.seek(SeekFrom::Start(from))?;
     }

@@ -145,7 +145,7 @@ fn spawn(command: &Command, group: &Group, writer: io::PipeWriter) -> Result<Chi
 
 /// A session of its own has no terminal: what asks on `/dev/tty` fails at once instead of waiting. Where the system can,
 /// the shell dies with who started it.
-fn own_session(process: &mut tokio::process::Command) {
+pub(super) fn own_session(process: &mut tokio::process::Command) {
     let lead = || {
         #[cfg(target_os = "linux")]
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

@@ -58,11 +58,11 @@ impl Splitter {
     fn step(&mut self, text: String, parts: &mut Vec<Part>) -> String {
         match self {
             Self::Start(held) => {
-                let all = std::mem::take(held) + &text;
+                let all = std::mem::take(held) + text.as_str();
                 self.start(all)
             }
             Self::Inside(held) => {
-                let all = std::mem::take(held) + &text;
+                let all = std::mem::take(held) + text.as_str();
                 self.inside(all, parts)
             }
             Self::Gap => {

@@ -61,6 +61,13 @@ impl Session {
                 // The driver itself listens.
                 Effect::BeginChild(child) => drop(self.events.send(Event::Begin(child))),
                 Effect::StopChild(child, by) => drop(self.events.send(Event::Stop(child, by))),
+                Effect::AskServers => self.ask_servers(id),
+                Effect::Nested(parent, result) => {
+                    if let Some(script) = self.waiting.remove(parent.as_str()) {
+                        // A script that ended meanwhile does not want it.
+                        let _ = script.send(*result);
+                    }
+                }
                 Effect::EndLeft => drop(tokio::spawn(self.hands.left())),
             }
         }
@@ -217,6 +224,15 @@ impl Session {
         self.spawn(id, stop, work, broken_tool, done);
     }
 
+    fn ask_servers(&self, id: ConversationId) {
+        let (work, events) = (self.hands.offer(), self.events.clone());
+        tokio::spawn(async move {
+            let tools = unbroken(work, Vec::new).await;
+            // Nobody listens only where the session is closing.
+            let _ = events.send(Event::Offered(id, tools));
+        });
+    }
+
     fn start_shell(&mut self, id: ConversationId, run: RunId, command: String) {
         let (line, stop) = self.line(id, run.clone());
         let work = self.hands.shell(command, line);
@@ -232,6 +248,7 @@ impl Session {
             place: self.place(id),
             stop: stopped,
             progress: self.progress.clone(),
+            nest: self.nest.clone(),
         };
         (line, (name, stop))
     }

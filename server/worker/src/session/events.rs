@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use super::Session;
 use crate::{
     conversation::{Input, Ticket},
-    model::{ModelError, Piece, Response},
-    tool::ToolResult,
+    model::{ModelError, Piece, Response, ToolDefinition},
+    tool::{NestedAsk, ToolResult},
 };
 
 /// How long growth of the answer may wait, so that it comes in fewer messages.
@@ -25,6 +25,8 @@ pub(super) enum Event {
     Begin(ConversationId),
     /// A child is to stop, for someone.
     Stop(ConversationId, Author),
+    /// What servers offer, for a conversation whose turn waits for it.
+    Offered(ConversationId, Vec<ToolDefinition>),
     /// The reply to a call that only looks.
     Answer(Ticket, Result<String, CallError>),
 }
@@ -57,6 +59,7 @@ impl Session {
                 self.runs.remove(run.as_str());
                 (id, Input::ShellDone { run, result })
             }
+            Event::Offered(id, tools) => (id, Input::Offered(tools)),
             Event::Begin(id) => (id, Input::Resume),
             Event::Stop(id, author) => (id, Input::StopBy(author)),
         };
@@ -76,6 +79,28 @@ impl Session {
             return;
         };
         self.handle(id, Input::Progress { run, output }).await;
+    }
+
+    /// Takes a call that a script asks for. The script waits until it is told.
+    pub(super) async fn nested(&mut self, ask: NestedAsk) {
+        let NestedAsk {
+            parent,
+            tool,
+            arguments,
+            answer,
+        } = ask;
+        let script = self.runs.get(parent.as_str()).map(|run| run.conversation);
+        let (Some(id), Ok(call)) = (script, CallId::parse(parent.as_str())) else {
+            // Whoever asks is gone; dropping the answer tells it so.
+            return;
+        };
+        self.waiting.insert(parent.as_str().to_owned(), answer);
+        let input = Input::Nested {
+            parent: call,
+            tool,
+            arguments,
+        };
+        self.handle(id, input).await;
     }
 
     /// Takes pieces of the answer in. The first after a rest is shown at once, the next within a few milliseconds.

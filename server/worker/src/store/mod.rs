@@ -1,5 +1,6 @@
 //! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
 
+mod copy;
 #[cfg(test)]
 #[expect(
     unsafe_code,
@@ -19,6 +20,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::record::{ConversationRow, Loaded, Record};
+pub use copy::settle_copy;
 pub(crate) use history::{Lineage, Page};
 use lock::Lock;
 
@@ -213,6 +215,17 @@ impl Store {
     /// Returns the conversations in which something was going on.
     pub(crate) async fn busy(&self) -> Result<Vec<ConversationId>, StoreError> {
         self.run(|connection| read::busy(connection)).await
+    }
+
+    /// Returns the newest answers before an entry, newest first, and whether there are older ones.
+    pub(crate) async fn answers(
+        &self,
+        lineage: Lineage,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<porthole_protocol::Entry>, bool), StoreError> {
+        self.run(move |connection| history::answers(connection, &lineage, before, limit))
+            .await
     }
 
     /// Returns the newest page of entries before one.

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{PlanError, ToolEffect, location, shell};
-use crate::{fit::COMMAND_BYTES, location::Place};
+use crate::{fit::COMMAND_BYTES, location::Place, mcp};
 
 /// The parsed arguments of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,14 @@ pub(crate) enum Action {
     Find(Find),
     Ls(Ls),
     Delegate(Delegate),
+    Script(Script),
+    /// A tool of an MCP server, and its arguments as JSON.
+    Outside(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Script {
+    pub(super) code: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -121,6 +129,8 @@ impl Action {
             "find" => Self::Find(fields(tool, arguments)?),
             "ls" => Self::Ls(fields(tool, arguments)?),
             "delegate" => Self::Delegate(fields(tool, arguments)?),
+            "script" => Self::Script(fields(tool, arguments)?),
+            _ if mcp::is_tool(tool) => Self::Outside(object(tool, arguments)?),
             _ => return Err(PlanError(unknown_tool(tool))),
         };
         action.check()?;
@@ -149,6 +159,10 @@ impl Action {
                 task: task.clone(),
                 title: title.clone(),
             },
+            Self::Script(_) => ToolEffect::Scripts,
+            Self::Outside(arguments) => ToolEffect::Calls {
+                arguments: arguments.clone(),
+            },
         }
     }
 
@@ -173,6 +187,8 @@ impl Action {
             }
             Self::Ls(ls) => check_optional_path(ls.path.as_deref()),
             Self::Delegate(delegate) => check_task(&delegate.task),
+            Self::Script(script) => check_script(&script.code),
+            Self::Outside(arguments) => check_arguments(arguments),
         }
     }
 }
@@ -186,6 +202,17 @@ fn fields<T: DeserializeOwned>(tool: &str, arguments: &Value) -> Result<T, PlanE
     };
     T::deserialize(arguments)
         .map_err(|error| PlanError(format!("The arguments of `{tool}` make no sense: {error}.")))
+}
+
+/// Returns the arguments of a tool that is not ours, as JSON.
+fn object(tool: &str, arguments: &Value) -> Result<String, PlanError> {
+    match arguments {
+        Value::Null => Ok("{}".to_owned()),
+        Value::Object(_) => Ok(arguments.to_string()),
+        _ => Err(PlanError(format!(
+            "The arguments of `{tool}` have to be an object."
+        ))),
+    }
 }
 
 fn unknown_tool(tool: &str) -> String {
@@ -264,6 +291,24 @@ fn check_task(task: &str) -> Result<(), PlanError> {
     refuse(
         task.len() > COMMAND_BYTES,
         &format!("`task` is longer than {kib} KiB. Write it into a file and name that."),
+    )
+}
+
+fn check_script(code: &str) -> Result<(), PlanError> {
+    refuse(code.trim().is_empty(), "`code` is empty.")?;
+    let kib = COMMAND_BYTES >> 10;
+    refuse(
+        code.len() > COMMAND_BYTES,
+        &format!("`code` is longer than {kib} KiB."),
+    )
+}
+
+/// A person has to be able to look at all of it.
+fn check_arguments(arguments: &str) -> Result<(), PlanError> {
+    let kib = COMMAND_BYTES >> 10;
+    refuse(
+        arguments.len() > COMMAND_BYTES,
+        &format!("The arguments are longer than {kib} KiB."),
     )
 }
 

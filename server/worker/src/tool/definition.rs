@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{listing, read, search, shell};
+use super::{listing, read, script, search, shell};
 use crate::model::ToolDefinition;
 
 /// Returns all tools.
@@ -16,6 +16,7 @@ pub(super) fn all() -> Vec<ToolDefinition> {
         find(),
         ls(),
         delegate(),
+        script(),
     ]
 }
 
@@ -163,6 +164,25 @@ fn delegate() -> ToolDefinition {
         "title": text("A few words for people."),
     });
     tool("delegate", description.to_owned(), &["task"], properties)
+}
+
+fn script() -> ToolDefinition {
+    let description = format!(
+        "Runs a small script that calls other tools, for work of many similar calls of which only the outcome matters: \
+         filtering, counting, going through many files. The language is Rhai (like JavaScript and Rust): `let x = 1;`, \
+         `for f in list {{ }}`, `if`, `fn name(a) {{ }}`, strings with `${{x}}` in backticks, maps `#{{ a: 1 }}`, arrays; \
+         strings have `split`, `contains`, `index_of`, `sub_string`, `trim`, `len`; `parse_json(text)` and `to_json(map)`. \
+         Functions and closures do not see variables outside of them: use loops. `tool(\"read\", #{{ path: \"a.txt\" }})` \
+         calls a tool and returns its text; what fails or is refused throws (`try {{ }} catch (e) {{ }}`). Every call asks as \
+         it would by itself. `script` and `delegate` cannot be called. The result is the last expression and what was \
+         printed with `print`. There is no other access to files, time or network. At most {} calls, {} operations, {} s \
+         of computing, texts of 256 KiB. It is never run a second time by itself.",
+        crate::nested::MOST_CALLS,
+        script::OPERATIONS,
+        script::TIME.as_secs(),
+    );
+    let properties = json!({ "code": text("The script.") });
+    tool("script", description, &["code"], properties)
 }
 
 #[cfg(test)]

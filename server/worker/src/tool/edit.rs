@@ -35,6 +35,7 @@ async fn try_run(edit: &action::Edit, context: &ToolContext) -> Result<ToolResul
     before.write(replaced.bytes, context).await?;
     let times = count(replaced.count as u64, "place", "places");
     Ok(ToolResult {
+        attachments: Vec::new(),
         outcome: ToolOutcome::Ok,
         summary: diff.summary(),
         text: format!(

@@ -16,6 +16,7 @@ pub(super) struct Failure {
 impl From<Failure> for ToolResult {
     fn from(failure: Failure) -> Self {
         Self {
+            attachments: Vec::new(),
             outcome: ToolOutcome::Failed,
             summary: failure.summary,
             text: failure.text,

@@ -32,6 +32,7 @@ pub(super) async fn run(ls: &action::Ls, context: &ToolContext) -> Result<ToolRe
         ));
     }
     Ok(ToolResult {
+        attachments: Vec::new(),
         outcome: ToolOutcome::Ok,
         summary: count(listing.total, "name", "names"),
         text,

@@ -11,6 +11,7 @@ mod location;
 mod quantity;
 mod read;
 mod replace;
+mod script;
 mod search;
 mod seen;
 mod shell;
@@ -28,7 +29,7 @@ pub(crate) use action::Action;
 use failure::{Failure, failed};
 pub use seen::Seen;
 pub(crate) use shell::{MOST_GENERATIONS, run_file};
-pub use types::{Plan, PlanError, ToolContext, ToolEffect, ToolResult};
+pub use types::{NestedAsk, Plan, PlanError, ToolContext, ToolEffect, ToolResult};
 pub use variables::{is_secret_name, tool_environment};
 
 /// Returns every tool as a model sees it.
@@ -52,6 +53,18 @@ pub fn plan(tool: &str, arguments: &Value, place: &Place) -> Result<Plan, PlanEr
 
 /// Returns the one line that tells people what a call is about, also where it cannot be planned.
 pub fn subject(tool: &str, arguments: &Value) -> String {
+    match (tool, arguments) {
+        // What these do is not known here: all of the arguments are shown.
+        (_, Value::Object(_)) if crate::mcp::is_tool(tool) => {
+            return one_line(&arguments.to_string());
+        }
+        ("script", _) => {
+            let code = arguments["code"].as_str().unwrap_or_default();
+            let first = code.lines().find(|line| !line.trim().is_empty());
+            return first.unwrap_or_default().trim().to_owned();
+        }
+        _ => {}
+    }
     let text = ["command", "pattern", "path", "file_path", "title", "task"]
         .iter()
         .find_map(|name| texts(arguments.get(name)?));
@@ -103,7 +116,9 @@ pub async fn preview(plan: &Plan, context: &ToolContext) -> ToolDetail {
         | Action::Grep(_)
         | Action::Find(_)
         | Action::Ls(_)
-        | Action::Delegate(_) => ToolDetail::Text,
+        | Action::Delegate(_)
+        | Action::Script(_)
+        | Action::Outside(_) => ToolDetail::Text,
     }
 }
 
@@ -118,6 +133,8 @@ pub async fn run(plan: &Plan, context: ToolContext) -> ToolResult {
         Action::Grep(grep) => or_stopped(search::grep(grep, &context), &context).await,
         Action::Find(find) => or_stopped(search::find(find, &context), &context).await,
         Action::Ls(ls) => or_stopped(listing::run(ls, &context), &context).await,
+        Action::Script(script) => script::run(script, context).await,
+        Action::Outside(_) => failed("not done", "There is no such server here.".to_owned()).into(),
         // The engine opens the conversation that does it; by itself a tool has none.
         Action::Delegate(_) => failed(
             "not done",
@@ -148,7 +165,7 @@ async fn or_stopped(
     };
     tokio::select! {
         biased;
-        () = stopped => ToolResult {
+        () = stopped => ToolResult { attachments: Vec::new(),
             outcome: ToolOutcome::Stopped,
             summary: "stopped".to_owned(),
             text: "A person stopped this call before it was done.".to_owned(),

@@ -160,6 +160,7 @@ impl Part {
             text.push_str(&format!("\n[{}]", notes.join(". ")));
         }
         ToolResult {
+            attachments: Vec::new(),
             outcome: ToolOutcome::Ok,
             summary: self.summary(),
             text,

@@ -145,6 +145,7 @@ impl Listed {
         let notes = self.notes(&summary);
         self.text.push_str(&format!("[{}]", notes.join(". ")));
         ToolResult {
+            attachments: Vec::new(),
             outcome: ToolOutcome::Ok,
             summary,
             text: self.text,
@@ -253,6 +254,7 @@ fn names_found(found: &Found, root: &Path, cwd: &Path) -> ToolResult {
     notes.extend(walk_notes(found.cut, &found.bad));
     text.push_str(&format!("[{}]", notes.join(". ")));
     ToolResult {
+        attachments: Vec::new(),
         outcome: ToolOutcome::Ok,
         summary,
         text,

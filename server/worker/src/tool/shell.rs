@@ -258,6 +258,7 @@ impl Outcome<'_> {
     fn result(self) -> ToolResult {
         let summary = self.summary();
         ToolResult {
+            attachments: Vec::new(),
             outcome: self.outcome(),
             text: self.text(&summary),
             summary,

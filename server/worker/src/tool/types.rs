@@ -3,8 +3,9 @@
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use porthole_env::Environment;
-use porthole_protocol::{RunId, RunOutput, ToolDetail, ToolOutcome};
-use tokio::sync::{mpsc, watch};
+use porthole_protocol::{Attachment, RunId, RunOutput, ToolDetail, ToolOutcome};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// A tool call whose arguments make sense: what it would do, known before it does anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,13 @@ pub enum ToolEffect {
         /// Whether the file lies inside the working directory.
         inside: bool,
     },
+    /// It runs a script; the calls that the script makes are looked at one by one.
+    Scripts,
+    /// It calls a tool of an MCP server: nobody here knows what that does.
+    Calls {
+        /// Exactly these arguments, as JSON.
+        arguments: String,
+    },
     /// It runs a command.
     Executes {
         /// Exactly this one.
@@ -71,8 +79,23 @@ pub struct ToolContext {
     pub progress: mpsc::UnboundedSender<RunOutput>,
     /// The variables of a command: what [`super::tool_environment`] makes of the worker's own.
     pub variables: Arc<Vec<(OsString, OsString)>>,
+    /// Where a script asks for calls of other tools.
+    pub nest: mpsc::UnboundedSender<NestedAsk>,
     /// What the conversation has read of files, so that stale edits are noticed.
     pub seen: Arc<std::sync::Mutex<super::Seen>>,
+}
+
+/// A call that a script asks for.
+#[derive(Debug)]
+pub struct NestedAsk {
+    /// The script's run.
+    pub parent: RunId,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// Takes what the call came to.
+    pub answer: oneshot::Sender<ToolResult>,
 }
 
 /// What a tool did.
@@ -86,4 +109,6 @@ pub struct ToolResult {
     pub text: String,
     /// What people can look at.
     pub detail: ToolDetail,
+    /// The images that came with it.
+    pub attachments: Vec<Attachment>,
 }

@@ -126,6 +126,7 @@ async fn try_run(write: &action::Write, context: &ToolContext) -> Result<ToolRes
         "Made"
     };
     Ok(ToolResult {
+        attachments: Vec::new(),
         outcome: ToolOutcome::Ok,
         summary: diff.summary(),
         text: format!("{verb} `{}`: {size}, {}.", before.name, diff.summary()),

@@ -41,6 +41,7 @@ impl World {
             run: RunId::parse("r1").expect("an id"),
             stop: stopped,
             progress: tell,
+            nest: tokio::sync::mpsc::unbounded_channel().0,
             variables: Arc::new(tool_environment(std::env::vars_os(), &[])),
             seen: Arc::new(std::sync::Mutex::new(Seen::default())),
         };

@@ -19,10 +19,11 @@ const INPUTS: &[(&str, &str)] = &[
     ("r3", "fail"),
     ("r4", "!make"),
     ("r5", "hand on"),
-    ("r6", "last"),
+    ("r6", "by script"),
+    ("r7", "last"),
 ];
 /// How many inputs have ended when the next may be sent.
-const ENDED: &[usize] = &[0, 0, 2, 3, 4, 5];
+const ENDED: &[usize] = &[0, 0, 2, 3, 4, 5, 6];
 
 /// A person who goes on through crashes.
 #[derive(Default)]
@@ -151,6 +152,26 @@ pub(super) async fn check(client: &mut Client, person: &Person, script: &Script)
     };
     // A task that is handed on is interrupted by nothing: it goes on where it was.
     assert_eq!(collect(&entries, handed_on), [ToolOutcome::Ok]);
+    let nested = |entry: &Entry| match &entry.body {
+        EntryBody::ToolResult {
+            tool,
+            outcome,
+            nested,
+            ..
+        } if tool == "script" => Some((*outcome, nested.clone())),
+        _ => None,
+    };
+    let scripts = collect(&entries, nested);
+    let [(outcome, nested)] = &scripts[..] else {
+        panic!("{scripts:?}");
+    };
+    assert!(
+        nested.iter().all(|call| call.outcome.is_some()),
+        "{nested:?}"
+    );
+    let whole = *outcome == ToolOutcome::Ok;
+    assert!(whole || *outcome == ToolOutcome::Interrupted, "{outcome:?}");
+    assert!(!whole || nested.len() == 2, "{nested:?}");
     client.watch_other(2).await;
     let child = client.state().entries.clone();
     assert_eq!(collect(&child, message), ["work in part"]);

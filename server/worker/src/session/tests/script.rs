@@ -9,7 +9,7 @@ use std::{
 };
 
 use porthole_protocol::{ModelInfo, ModelRef, ToolDetail, ToolOutcome};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     call::told,
@@ -19,7 +19,7 @@ use crate::{
     },
     hands::{Line, Work},
     model::{ModelError, ModelErrorKind, Piece, Prompt, PromptItem, Response},
-    tool::ToolResult,
+    tool::{NestedAsk, ToolResult},
 };
 
 /// What was asked of models and tools, through all lives of a worker.
@@ -55,6 +55,7 @@ impl Script {
             ready: true,
             source: "test".into(),
             practice: false,
+            price: None,
         })
     }
 
@@ -97,12 +98,15 @@ impl Script {
         Box::pin(async { ToolDetail::Text })
     }
 
-    pub(crate) fn run(&self, start: ToolStart, _line: Line) -> Work<ToolResult> {
+    pub(crate) fn run(&self, start: ToolStart, line: Line) -> Work<ToolResult> {
         self.ran
             .lock()
             .expect("not poisoned")
             .push(start.call.to_string());
         let on = start.arguments["on"].clone();
+        if start.tool == "script" {
+            return Box::pin(scripted(line));
+        }
         Box::pin(async move {
             assert_ne!(on, "broken", "a fault, on purpose");
             if on == "stuck" {
@@ -121,12 +125,34 @@ impl Script {
     }
 }
 
+/// A script that looks, then runs a command, and says what they came to.
+async fn scripted(line: Line) -> ToolResult {
+    let mut came = Vec::new();
+    for (tool, on) in [("look", "first"), ("shell", "make")] {
+        let (answer, answered) = oneshot::channel();
+        let ask = NestedAsk {
+            parent: line.run.clone(),
+            tool: tool.into(),
+            arguments: serde_json::json!({ "on": on }),
+            answer,
+        };
+        // In a session that is closing nobody listens, and nobody answers.
+        let _ = line.nest.send(ask);
+        let Ok(result) = answered.await else {
+            return told(ToolOutcome::Stopped, "stopped", "stopped".into());
+        };
+        came.push(result.text);
+    }
+    told(ToolOutcome::Ok, "2 calls", came.join(", "))
+}
+
 async fn said(text: &str, pieces: &mpsc::UnboundedSender<Piece>) -> Result<Response, ModelError> {
     match text {
         "work" => Ok(response(
             "I'll work.",
             &[("look", "a"), ("look", "b"), ("shell", "make")],
         )),
+        "by script" => Ok(response("", &[("script", "two")])),
         "hand on" => Ok(response("", &[("delegate", "work in part")])),
         "hand stuck" => Ok(response("", &[("delegate", "stick")])),
         "work in part" => Ok(response("", &[("look", "part")])),
