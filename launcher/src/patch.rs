@@ -108,15 +108,16 @@ fn apply(document: &mut DocumentMut, wish: &Preference) -> Result<(), &'static s
     Ok(())
 }
 
-/// Sets a value; what a person wrote beside the old one stays.
-fn set(table: &mut Table, name: &str, item: Item) {
-    let old = table.get(name).and_then(Item::as_value);
-    let decor = old.map(|old| old.decor().clone());
-    table.insert(name, item);
-    let new = table.get_mut(name).and_then(Item::as_value_mut);
-    if let (Some(new), Some(decor)) = (new, decor) {
-        *new.decor_mut() = decor;
+/// Sets a value; what a person wrote above and beside the old one stays.
+fn set(table: &mut Table, name: &str, mut item: Item) {
+    let Some(old) = table.get_mut(name) else {
+        table.insert(name, item);
+        return;
+    };
+    if let (Some(new), Some(old)) = (item.as_value_mut(), old.as_value()) {
+        *new.decor_mut() = old.decor().clone();
     }
+    *old = item;
 }
 
 fn is_key(part: &str) -> bool {

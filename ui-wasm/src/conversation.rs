@@ -377,6 +377,10 @@ impl Conversation {
         }
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "what searches all sessions calls it")
+    )]
     /// Goes to an entry with the next drawing and marks words in it; older pages are loaded until it is there.
     pub(crate) fn reveal(&mut self, entry: EntryId, words: &str) {
         self.sought = Some((entry, words.to_lowercase()));
