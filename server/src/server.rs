@@ -371,10 +371,13 @@ impl Server {
     }
 
     fn later(self: &Arc<Self>, after: Duration, input: Input) {
-        let server = self.clone();
+        // What is to come later keeps no server open that has ended.
+        let server = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            server.handle(input);
+            if let Some(server) = server.upgrade() {
+                server.handle(input);
+            }
         });
     }
 

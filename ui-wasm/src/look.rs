@@ -49,6 +49,8 @@ pub(crate) struct Look {
     own: Wishes,
     /// The theme that was chosen here, before both.
     chosen: Option<String>,
+    /// The key that is the launcher's, as it is written.
+    pub(crate) launcher_key: String,
     background: Background,
 }
 
@@ -82,7 +84,7 @@ impl Look {
         let files = files.map(|file| (file.name.as_str(), file.text.as_str()));
         let mut told = looks.complaints.clone();
         told.extend(self.themes.take(Layer::Server, files));
-        let (wishes, wrong) = Wishes::read(&looks.defaults);
+        let (wishes, wrong) = Wishes::read(&looks.defaults, Layer::Server);
         told.extend(
             wrong
                 .iter()
@@ -94,7 +96,7 @@ impl Look {
     }
 
     fn take_own(&mut self, theme: &str, reduced_motion: bool, preferences: &str) -> Vec<String> {
-        let (mut wishes, wrong) = Wishes::read(preferences);
+        let (mut wishes, wrong) = Wishes::read(preferences, Layer::Visitor);
         if !theme.is_empty() {
             wishes.theme = Some(theme.to_owned());
         }
@@ -124,6 +126,9 @@ impl Look {
         let own = wishes.bindings.iter();
         let own = own.map(|(id, keys)| (id.as_str(), keys.as_str()));
         self.keys = Keys::with(wishes.keys.unwrap_or_default(), own);
+        if let Some(key) = &self.own.launcher_key {
+            self.launcher_key.clone_from(key);
+        }
     }
 
     /// Changes the theme.
@@ -185,6 +190,7 @@ impl Default for Look {
             server: Wishes::default(),
             own: Wishes::default(),
             chosen: None,
+            launcher_key: "Ctrl-]".to_owned(),
             background: Background::Unknown,
         }
     }

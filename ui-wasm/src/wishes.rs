@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::{
     keymap::Preset,
-    theme::{at_line, parse},
+    theme::{Layer, at_line, parse},
 };
 
 /// The wishes of one side; what is not wished for is `None`.
@@ -16,20 +16,22 @@ pub(crate) struct Wishes {
     pub(crate) keys: Option<Preset>,
     /// For people whom a screen reader reads to.
     pub(crate) plain: Option<bool>,
+    /// The key that is the launcher's, as it is written: told by the launcher, wished for by nobody.
+    pub(crate) launcher_key: Option<String>,
     /// Commands and their keys.
     pub(crate) bindings: Vec<(String, String)>,
 }
 
 impl Wishes {
     /// Returns the wishes in a text, and what of it means nothing, with its line. A text that is no TOML gives none.
-    pub(crate) fn read(text: &str) -> (Self, Vec<String>) {
+    pub(crate) fn read(text: &str, layer: Layer) -> (Self, Vec<String>) {
         let mut wishes = Self::default();
         let mut complaints = Vec::new();
         match parse(text) {
             Err(wrong) => complaints.push(wrong),
             Ok(table) => {
                 for (key, value) in table.get_ref() {
-                    if let Err(words) = wishes.take(key.get_ref(), value.get_ref()) {
+                    if let Err(words) = wishes.take(key.get_ref(), value.get_ref(), layer) {
                         complaints.push(at_line(text, key.span().start, &words));
                     }
                 }
@@ -38,10 +40,11 @@ impl Wishes {
         (wishes, complaints)
     }
 
-    fn take(&mut self, key: &str, value: &DeValue<'_>) -> Result<(), String> {
+    fn take(&mut self, key: &str, value: &DeValue<'_>, layer: Layer) -> Result<(), String> {
         let text = value.as_str().ok_or("a text is wanted");
         let truth = value.as_bool().ok_or("`true` or `false` is wanted");
         match key {
+            "launcher_key" if layer == Layer::Visitor => self.launcher_key = Some(text?.to_owned()),
             "theme" => self.theme = Some(text?.to_owned()),
             "reduced_motion" => self.reduced_motion = Some(truth?),
             "plain" => self.plain = Some(truth?),
@@ -63,6 +66,7 @@ impl Wishes {
             keys: self.keys.or(below.keys),
             plain: self.plain.or(below.plain),
             // Later ones win.
+            launcher_key: self.launcher_key.clone(),
             bindings: below
                 .bindings
                 .iter()
@@ -90,10 +94,12 @@ mod tests {
 
     #[test]
     fn a_visitors_wish_goes_before_the_servers() {
-        let (server, told) =
-            Wishes::read("theme = \"light\"\nkeys = \"emacs\"\n[bindings]\nfind = \"f5\"\n");
+        let (server, told) = Wishes::read(
+            "theme = \"light\"\nkeys = \"emacs\"\n[bindings]\nfind = \"f5\"\n",
+            Layer::Server,
+        );
         assert!(told.is_empty());
-        let (own, _) = Wishes::read("keys = \"vi\"\n[bindings]\nhelp = \"f2\"\n");
+        let (own, _) = Wishes::read("keys = \"vi\"\n[bindings]\nhelp = \"f2\"\n", Layer::Visitor);
         let both = own.above(&server);
         assert_eq!(
             (both.theme.as_deref(), both.keys),
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn what_means_nothing_is_told_with_its_line_and_the_rest_holds() {
         let text = "theme = \"light\"\nlauncher_key = \"ctrl-g\"\nkeys = \"wordstar\"\nplain = 1\n[bindings]\nfind = 5\n";
-        let (wishes, mut told) = Wishes::read(text);
+        let (wishes, mut told) = Wishes::read(text, Layer::Server);
         told.sort();
         assert_eq!(wishes.theme.as_deref(), Some("light"));
         assert_eq!(
@@ -117,6 +123,6 @@ mod tests {
                 "line 5: the keys of `find` are a text, like \"ctrl-g, f5\"",
             ]
         );
-        assert_eq!(Wishes::read("theme =\n").1.len(), 1);
+        assert_eq!(Wishes::read("theme =\n", Layer::Server).1.len(), 1);
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use porthole_protocol::{
-    Call, ClientFrame, ServerFrame, decode, encode,
+    Call, ClientFrame, PROTOCOL_VERSION, ServerFrame, decode, encode,
     limits::{CLIENT_FRAME_BYTES, SERVER_FRAME_BYTES},
 };
 use serde::de::DeserializeOwned;
@@ -69,7 +69,15 @@ impl Link {
         };
         let line = read_answer(&folder, &mut link.reader)?;
         match decode(&line, SERVER_FRAME_BYTES) {
-            Ok(ServerFrame::Hello { .. }) => {}
+            Ok(ServerFrame::Hello { protocol, .. }) if protocol == PROTOCOL_VERSION => {}
+            Ok(ServerFrame::Hello { protocol, .. }) => {
+                return Err(Failure::new(format!(
+                    "the running server speaks protocol {protocol}, this command {PROTOCOL_VERSION}"
+                ))
+                .hint(
+                    "`portholed stop`, then `portholed start`, runs the version of the command",
+                ));
+            }
             _ => return Err(strange()),
         }
         // From here on it may be silent for as long as it works.

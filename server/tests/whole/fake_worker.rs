@@ -64,6 +64,11 @@ impl Fake {
         match message {
             ToWorker::Open(open) => {
                 let fails = open.folder.join("open-fails").exists();
+                if open.folder.join("start-hangs").exists() {
+                    loop {
+                        std::thread::park();
+                    }
+                }
                 let crashes = open.folder.join("start-crashes").exists();
                 self.open = Some(*open);
                 if crashes {
