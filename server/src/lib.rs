@@ -17,6 +17,11 @@ pub mod name;
 pub mod sessions;
 pub mod token;
 
+mod entries;
+pub mod export;
+pub mod import;
+pub mod search;
+
 pub mod diagnostics;
 pub mod redact;
 

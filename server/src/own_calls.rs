@@ -29,6 +29,36 @@ impl Server {
         call: Call,
         pass: &Pass,
     ) {
+        if let Call::Search {
+            session,
+            text,
+            limit,
+            before,
+        } = call
+        {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let found = server.clone().found(session, text, limit, before).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: found.and_then(|found| reply(&found)),
+                });
+            });
+            return;
+        }
+        if let Call::SessionExport { session, format } = call {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let exported = server.clone().exported(session, format).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: exported.and_then(|exported| reply(&exported)),
+                });
+            });
+            return;
+        }
         let asks_models = matches!(
             call,
             Call::Models {} | Call::SessionCreate { model: Some(_), .. }
@@ -218,6 +248,11 @@ impl Server {
 }
 
 impl Server {
+    /// Returns the model that new sessions get.
+    pub(crate) async fn default_model(&self) -> Result<ModelRef, CallError> {
+        Ok(self.inventory().await?.default_model())
+    }
+
     async fn inventory(&self) -> Result<Inventory, CallError> {
         let loaded = Inventory::load(self.data(), |name| std::env::var(name).ok()).await;
         loaded.map_err(|error| {

@@ -158,6 +158,7 @@ const fn roles(method: Method) -> For {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
+        | Method::SessionExport
         | Method::Configure
         | Method::ArchiveChild
         | Method::Move
@@ -186,7 +187,7 @@ const fn roles(method: Method) -> For {
         | Method::Fork
         | Method::FilesFind
         | Method::PromptsList => For::Writers,
-        Method::History | Method::OutputRead | Method::Responses => For::Readers,
+        Method::History | Method::OutputRead | Method::Search | Method::Responses => For::Readers,
     }
 }
 
@@ -246,7 +247,7 @@ pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
 /// Returns the session that a call is about.
 pub fn session_of(call: &Call) -> Option<&SessionId> {
     match call {
-        Call::ShareList { session } => session.as_ref(),
+        Call::ShareList { session } | Call::Search { session, .. } => session.as_ref(),
         Call::SessionCreate { .. }
         | Call::Models {}
         | Call::ShareRevoke { .. }
@@ -281,6 +282,7 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::ArchiveChild { session, .. }
         | Call::Move { session, .. }
         | Call::FilesFind { session, .. }
+        | Call::SessionExport { session, .. }
         | Call::PromptsList { session, .. }
         | Call::Responses { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
@@ -369,6 +371,8 @@ mod tests {
         conversation.archive                 owner
         conversation.move                    owner
         files.find                           owner full+approve full
+        search                               owner full+approve full view+approve view
+        session.export                       owner
         share.create                         owner
         share.list                           owner
         share.revoke                         owner

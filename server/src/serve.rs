@@ -17,6 +17,7 @@ use crate::{
     local::{self, Status},
     looks,
     redact::Redaction,
+    search,
     server::{Parts, Server},
     switchboard::Input,
     tls::{Tls, TlsError, TlsFiles},
@@ -190,6 +191,7 @@ impl Running {
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp, self.tls.clone()));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
         self.server.learn_secrets();
+        tokio::spawn(search::run(self.server.clone()));
         tracing::info!("listening on {}", self.origin);
         let leftovers = self.server.clone();
         tokio::task::spawn_blocking(move || leftovers.remove_leftovers());

@@ -348,6 +348,8 @@ fn changes(call: &Call) -> bool {
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareList { .. }
         | Call::DeviceList {}
         | Call::SettingsGet {}

@@ -10,6 +10,7 @@ pub mod limits;
 mod looks;
 mod model;
 mod prompts;
+mod search;
 mod session;
 mod settings;
 mod share;
@@ -34,6 +35,7 @@ pub use ids::{
 pub use looks::{Looks, ThemeText};
 pub use model::{ModelInfo, ModelRef, Policy, Price, Thinking};
 pub use prompts::{PromptFault, PromptKind, PromptRow};
+pub use search::{ExportFormat, Hit};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
 pub use settings::{
     CompactionSettings, PromptCache, QueueMode, RetrySettings, SettingChange, Settings,

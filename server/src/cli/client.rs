@@ -36,9 +36,22 @@ pub(super) fn try_ask(folder: &Path, ask: &Ask) -> Result<Option<Tell>, Failure>
     };
     write_line(&mut stream, ask)?;
     let line = read_answer(folder, &mut BufReader::new(stream))?;
-    match serde_json::from_str(&line).map_err(|_| strange())? {
-        Tell::Failed { message } => Err(Failure::new(message)),
-        tell => Ok(Some(tell)),
+    told(&line).map(Some)
+}
+
+/// Asks the running server one thing that may take its time.
+pub(super) fn ask_for_long(data: &DataArgs, ask: &Ask) -> Result<Tell, Failure> {
+    let folder = data.folder()?;
+    let mut stream = connect(&folder)?.ok_or_else(|| not_running(&folder))?;
+    stream.set_read_timeout(None)?;
+    write_line(&mut stream, ask)?;
+    told(&read_line(&mut BufReader::new(stream))?)
+}
+
+fn told(line: &str) -> Result<Tell, Failure> {
+    match serde_json::from_str(line).map_err(|_| strange())? {
+        Tell::Failed { message, hint } => Err(Failure::new(message).hint(hint)),
+        tell => Ok(tell),
     }
 }
 

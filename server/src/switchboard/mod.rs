@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    AccessId, Call, CallError, ClientFrame, ErrorCode, Looks, PROTOCOL_VERSION, ServerFrame,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, Looks, PROTOCOL_VERSION, Role, ServerFrame,
     SessionId, SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
@@ -260,6 +260,7 @@ impl Switchboard {
         call: Call,
         out: &mut Vec<Effect>,
     ) {
+        let call = within_reach(call, &who.role);
         if is_the_servers(&call) {
             let Some(pass) = self.seats.pass(connection).cloned() else {
                 return;
@@ -430,6 +431,8 @@ impl Switchboard {
         }
         let delta = self.home.put(session);
         self.publish(&id, &delta, out);
+        // One that is new, restored or deleted comes into the search or leaves it.
+        out.push(Effect::Index(id));
     }
 
     fn set_state(&mut self, id: &SessionId, state: SessionState, out: &mut Vec<Effect>) {
@@ -514,6 +517,27 @@ impl Switchboard {
     }
 }
 
+/// A guest's search is one of the guest's own session.
+fn within_reach(call: Call, role: &Role) -> Call {
+    match (call, role) {
+        (
+            Call::Search {
+                session: None,
+                text,
+                limit,
+                before,
+            },
+            Role::Guest { session, .. },
+        ) => Call::Search {
+            session: Some(session.clone()),
+            text,
+            limit,
+            before,
+        },
+        (call, _) => call,
+    }
+}
+
 fn remove_later(session: SessionId, deleted_ms: u64) -> Effect {
     Effect::RemoveAt {
         session,
@@ -532,6 +556,8 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }

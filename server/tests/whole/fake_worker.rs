@@ -104,6 +104,15 @@ impl Fake {
                     self.say(&FromWorker::Idle, None);
                 }
             }
+            // It keeps none.
+            ToWorker::Entries { ask, after } => self.say(
+                &FromWorker::Entries {
+                    ask,
+                    last: after,
+                    more: false,
+                },
+                None,
+            ),
             ToWorker::Stop => {
                 if self.open().folder.join("never-stops").exists() {
                     return;

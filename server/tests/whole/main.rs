@@ -10,6 +10,7 @@ mod link;
 mod process;
 mod real;
 mod rights;
+mod search;
 mod share;
 mod tls;
 mod transfer;

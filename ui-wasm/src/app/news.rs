@@ -146,6 +146,7 @@ impl App {
                 | Call::OutputRead { .. }
                 | Call::FilesFind { .. }
                 | Call::Models {}
+                | Call::Search { .. }
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
                 | Call::SettingsGet {}
@@ -216,6 +217,12 @@ impl App {
             }
             Call::DeviceList {} => {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
+            }
+            Call::Search { .. } => {
+                let _: Option<replies::Found> = read(result, &mut self.fx);
+            }
+            Call::SessionExport { .. } => {
+                let _: Option<replies::Exported> = read(result, &mut self.fx);
             }
             Call::SessionRename { .. }
             | Call::SessionPin { .. }
