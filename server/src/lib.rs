@@ -15,6 +15,7 @@ pub mod data;
 pub mod key;
 pub mod name;
 pub mod sessions;
+pub mod settings;
 pub mod token;
 
 mod entries;
@@ -26,6 +27,7 @@ pub mod diagnostics;
 pub mod redact;
 
 pub mod limiter;
+mod looks;
 pub mod outbox;
 pub mod outlet;
 mod own_calls;

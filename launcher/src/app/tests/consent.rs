@@ -488,3 +488,42 @@ proptest! {
         }
     }
 }
+
+fn light() -> Action {
+    Action::SavePreferences(vec![porthole_bridge::Preference {
+        key: "theme".into(),
+        value: Some("light".into()),
+    }])
+}
+
+#[test]
+fn preferences_are_kept_only_after_the_visitor_saw_what_changes() {
+    let mut world = World::new();
+    world.action(1, light());
+    assert!(world.refused(), "no key was pressed");
+    world.key(KeyCode::Enter).action(2, light());
+    let screen = world.screen();
+    assert!(screen.contains("+ theme = \"light\""), "{screen}");
+    let instance = world.app.ui.instance();
+    world.yes();
+    let patch = crate::patch::Patch {
+        before: String::new(),
+        after: "theme = \"light\"\n".into(),
+    };
+    assert!(world.did(&Effect::SavePreferences(Some((instance, 2)), patch)));
+}
+
+#[test]
+fn preferences_that_were_read_anew_reach_the_ui_and_move_the_launchers_key() {
+    let mut world = World::new();
+    let fresh = crate::preferences::Preferences {
+        theme: "light".into(),
+        launcher_key: "ctrl-g".parse().expect("a control key"),
+        ..world.app.preferences().clone()
+    };
+    let looks = Box::new(fresh.looks());
+    world.give(Input::Preferences(Box::new(fresh)));
+    assert!(world.did(&Effect::ToUi(porthole_bridge::Event::Looks(looks))));
+    world.control('g');
+    assert!(world.app.menu.is_some());
+}
