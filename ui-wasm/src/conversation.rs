@@ -4,7 +4,7 @@
 use porthole_bridge::Place;
 use porthole_protocol::{
     Answer, Call, CallError, ConversationDelta, ConversationId, ConversationState, Entry,
-    EntryBody, ErrorCode, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
+    EntryBody, EntryId, ErrorCode, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
 };
 
 use ratatui_core::layout::Rect;
@@ -15,7 +15,7 @@ use crate::{
     finder::Finder,
     notice::Tone,
     question::QuestionBox,
-    transcript::{Sending, Transcript},
+    transcript::{Seek, Sending, Transcript},
 };
 
 /// Entries kept while the bottom is followed; older ones are read again when someone scrolls there.
@@ -79,6 +79,8 @@ pub(crate) struct Conversation {
     pub(crate) focus: Focus,
     /// What is looked for in it.
     pub(crate) finder: Finder,
+    /// Where to go once it is loaded: the entry, and the words that were found there.
+    going: Option<(EntryId, String)>,
     /// How the next message meets a running turn.
     pub(crate) mode: SendMode,
     /// Why it cannot be watched.
@@ -101,6 +103,7 @@ impl Conversation {
             outgoing: Vec::new(),
             focus: Focus::Composer,
             finder: Finder::default(),
+            going: None,
             mode: SendMode::FollowUp,
             ended: None,
             below: Rect::default(),
@@ -149,7 +152,8 @@ impl Conversation {
     pub(crate) fn apply(&mut self, delta: &ConversationDelta, now_ms: u64) {
         if let Some(state) = &mut self.state {
             state.apply(delta);
-            if self.transcript.is_following() && state.entries.len() > KEPT_ENTRIES {
+            let reads = !self.transcript.is_following() || self.going.is_some();
+            if !reads && state.entries.len() > KEPT_ENTRIES {
                 state.entries.drain(..KEPT_ENTRIES / 3);
                 state.has_older = true;
             }
@@ -157,7 +161,34 @@ impl Conversation {
         }
     }
 
+    /// Goes to words in an entry, now or once what is older has come.
+    pub(crate) fn go_to(&mut self, entry: EntryId, words: String) {
+        self.going = Some((entry, words));
+        self.arrive();
+    }
+
+    /// Returns whether what is older is on its way, because someone goes there.
+    pub(crate) fn is_going(&self) -> bool {
+        self.going.is_some()
+    }
+
+    fn arrive(&mut self) {
+        let Some(state) = &self.state else { return };
+        let Some((entry, words)) = self.going.take() else {
+            return;
+        };
+        let is_older = state.entries.first().is_some_and(|first| entry < first.id);
+        if state.position(entry).is_some() {
+            self.transcript.mark(&words);
+            self.transcript.seek(Seek::Words(entry, words));
+            self.focus = Focus::Reading;
+        } else if is_older && state.has_older {
+            self.going = Some((entry, words));
+        }
+    }
+
     fn settle(&mut self, now_ms: u64) {
+        self.arrive();
         let Some(state) = &self.state else { return };
         self.outgoing
             .retain(|o| !state.submissions.iter().any(|s| s.request == o.request));
@@ -326,12 +357,14 @@ impl Conversation {
         entries.append(&mut state.entries);
         state.entries = entries;
         state.has_older = has_older;
+        self.arrive();
     }
 
     /// Asks for what the last drawing lacked. Returns in how many milliseconds to come back, where it must wait.
     pub(crate) fn fetch(&mut self, fx: &mut Effects) -> Option<u64> {
         self.fetch_older(fx);
         self.fetch_files(fx);
+        self.fetch_prompts(fx);
         let wanted = self.transcript.wanted_output();
         if wanted.is_empty() {
             return None;
@@ -374,12 +407,26 @@ impl Conversation {
         }
     }
 
+    fn fetch_prompts(&self, fx: &mut Effects) {
+        let pending =
+            |c: &Call| matches!(c, Call::PromptsList { session, .. } if *session == self.session);
+        let version = self.state.as_ref().map(|state| state.info.prompts);
+        if version.is_some_and(|version| self.composer.wants_prompts(version))
+            && !fx.server.is_pending(pending)
+        {
+            fx.call(Call::PromptsList {
+                session: self.session.clone(),
+                conversation: self.id,
+            });
+        }
+    }
+
     fn fetch_older(&self, fx: &mut Effects) {
         let has_older = self.state.as_ref().is_some_and(|s| s.has_older);
         let pending = fx
             .server
             .is_pending(|c| matches!(c, Call::History { session, .. } if *session == self.session));
-        if has_older && !pending && self.transcript.wants_older() {
+        if has_older && !pending && (self.transcript.wants_older() || self.is_going()) {
             let before = self
                 .state
                 .as_ref()

@@ -622,6 +622,10 @@ fn hints(conversation: &Conversation, notice: Notices, row: Rect, buf: &mut Buff
             let hints = conversation.question.hints(questions.unwrap_or_default());
             hint_row(&hints, left, buf, look);
         }
+        _ if conversation.is_going() => {
+            let words = "  going back to what was found … ";
+            look::pieces(buf, left, &[(words, theme.dim)]);
+        }
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);
         }

@@ -8,7 +8,7 @@ use crate::{
     keymap::{self, Command, Context, TABLE},
     look::{self, Glyph, Look},
     notice::{Notice, Tone},
-    text,
+    text, usage,
 };
 
 /// Returns the style of a notice.
@@ -159,11 +159,13 @@ pub(crate) fn composer_hints(
     hint_line(Context::Editing, &hints, row, buf, look);
 }
 
-/// Returns how full the context is: "38 % ▰▰▱▱▱", or the tokens where the window is not known.
+/// Returns how full the context is and what the session cost: "38 % ▰▰▱▱▱ $0.42", or the tokens where the window is not known.
 pub(crate) fn gauge(state: Option<&ConversationState>, look: &Look, short: bool) -> String {
     let Some(info) = state.map(|s| &s.info) else {
         return String::new();
     };
+    let cost = info.usage.cost_nanos.filter(|nanos| *nanos > 0);
+    let cost = cost.map_or(String::new(), |nanos| format!("{} ", usage::money(nanos)));
     match info.context_limit.filter(|l| *l > 0) {
         Some(limit) => {
             let percent = (info.context_tokens.saturating_mul(100) / limit).min(100);
@@ -173,10 +175,12 @@ pub(crate) fn gauge(state: Option<&ConversationState>, look: &Look, short: bool)
             let full = percent.div_ceil(20) as usize;
             let bar =
                 look.glyph(Glyph::Full).repeat(full) + &look.glyph(Glyph::Empty).repeat(5 - full);
-            format!("{percent} % {bar} ")
+            format!("{percent} % {bar} {cost}")
         }
-        None if info.context_tokens >= 1_000 => format!("{}k tokens ", info.context_tokens / 1_000),
-        None if info.context_tokens > 0 => format!("{} tokens ", info.context_tokens),
-        None => String::new(),
+        None if info.context_tokens >= 1_000 => {
+            format!("{}k tokens {cost}", info.context_tokens / 1_000)
+        }
+        None if info.context_tokens > 0 => format!("{} tokens {cost}", info.context_tokens),
+        None => cost,
     }
 }

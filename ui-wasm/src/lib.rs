@@ -29,12 +29,15 @@ mod notice;
 mod palette;
 mod picker;
 mod question;
+mod search;
 mod server;
+mod settings;
 mod share;
 mod snapshot;
 pub mod text;
 pub mod theme;
 pub mod transcript;
+mod usage;
 mod welcome;
 
 pub use app::App;
