@@ -12,9 +12,10 @@ use porthole_protocol::{ConversationId, SessionId, Topic, replies};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use crate::{
+    around::Around,
     composer::Chip,
     conversation::Conversation,
-    conversation_view::{self, Around},
+    conversation_view,
     effects::{Effects, Purpose},
     frame,
     help::Help,

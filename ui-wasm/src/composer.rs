@@ -3,7 +3,10 @@
 
 mod list;
 
-use porthole_protocol::{AttachmentId, limits, replies::{Files, Prompts}};
+use porthole_protocol::{
+    AttachmentId, limits,
+    replies::{Files, Prompts},
+};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},

@@ -98,6 +98,15 @@ pub(crate) fn table_hints(context: Context, look: &Look) -> Vec<(String, String)
     hints
 }
 
+/// Which hints stay where there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Those that come first.
+    First,
+    /// Those that come first, and the last.
+    Last,
+}
+
 /// Draws keys and what they do, as far as they fit; returns how many cells they take.
 pub(crate) fn hint_row(
     hints: &[(String, String)],
@@ -105,27 +114,42 @@ pub(crate) fn hint_row(
     buf: &mut Buffer,
     look: &Look,
 ) -> u16 {
+    hint_row_with(hints, Kept::First, row, buf, look)
+}
+
+/// Draws keys and what they do, of which some stay; returns how many cells they take.
+pub(crate) fn hint_row_with(
+    hints: &[(String, String)],
+    kept: Kept,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> u16 {
     let theme = &look.theme;
-    let mut x = 1;
-    for (key, words) in hints {
+    let wide = |(key, words): &(String, String)| text::width(key) + 1 + text::width(words);
+    let cols = usize::from(row.width);
+    // In the list the last one leads to everything else: what stands before it gives way to it.
+    let last = match kept {
+        Kept::First => 0,
+        Kept::Last => hints.last().map_or(0, wide) + 3,
+    };
+    let (mut x, mut full) = (1, false);
+    for (at, hint) in hints.iter().enumerate() {
         let gap = if x > 1 { 3 } else { 0 };
-        let wide = text::width(key) + 1 + text::width(words);
-        if x + gap + wide > usize::from(row.width) {
-            break;
+        let end = x + gap + wide(hint);
+        let is_last = at + 1 == hints.len();
+        full |= end > cols || (!is_last && end + last > cols && last < cols / 3);
+        if full && !(is_last && end <= cols && last > 0) {
+            continue;
         }
         if gap > 0 {
-            text::put(
-                buf,
-                row.x + x as u16,
-                row.y,
-                3,
-                &format!(" {} ", look.glyph(Glyph::Dot)),
-                theme.dim,
-            );
+            let dot = format!(" {} ", look.glyph(Glyph::Dot));
+            text::put(buf, row.x + x as u16, row.y, 3, &dot, theme.dim);
         }
         x += gap;
-        x += text::put(buf, row.x + x as u16, row.y, wide, key, theme.key) + 1;
-        x += text::put(buf, row.x + x as u16, row.y, wide, words, theme.dim);
+        let (key, words) = hint;
+        x += text::put(buf, row.x + x as u16, row.y, cols, key, theme.key) + 1;
+        x += text::put(buf, row.x + x as u16, row.y, cols, words, theme.dim);
     }
     x as u16
 }

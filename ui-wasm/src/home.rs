@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use porthole_protocol::{
-    Call, ChildRow, ConversationId, EntryId, Hit, ModelRef, RequestId, SessionId, SessionRow, SessionState,
-    SessionsDelta, Thinking, limits,
+    Call, ChildRow, ConversationId, EntryId, Hit, ModelRef, RequestId, SessionId, SessionRow,
+    SessionState, SessionsDelta, Thinking, limits,
 };
 
 use crate::{editor::Editor, effects::Effects, keymap::Command, notice::Tone, search};
@@ -122,11 +122,9 @@ impl Line<'_> {
             Self::Row(row) => Some(Spot::of(row.id.clone(), ConversationId::ROOT)),
             Self::Child(row, child) => Some(Spot::of(row.id.clone(), child.id)),
             Self::Hit(hit) => search::spot(hit),
-            Self::Blank
-            | Self::Group { .. }
-            | Self::Childless
-            | Self::Archived(_)
-            | Self::Said => None,
+            Self::Blank | Self::Group { .. } | Self::Childless | Self::Archived(_) | Self::Said => {
+                None
+            }
         }
     }
 }

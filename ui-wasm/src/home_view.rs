@@ -8,11 +8,12 @@ use ratatui_core::{
 };
 
 use crate::{
+    around::others_words,
     clock,
-    conversation_view::{others_words, thinking_word},
+    conversation_view::thinking_word,
     editor::{self, Editor},
     effects::Effects,
-    hints::{hint_row, notice_rows, notice_view, table_hints},
+    hints::{Kept, hint_row_with, notice_rows, notice_view, table_hints},
     home::{Home, Line, Prompt},
     keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
@@ -69,7 +70,10 @@ pub(crate) fn view(
     let notices = notice_rows(&fx.notice, cols, compact);
     let bottom = (notices.len() as u16).max(1);
     let undo = home.deleted(fx.now_ms).map(|title| {
-        format!(" deleted “{}”  ", text::cut(&text::visible(title), cols / 2))
+        format!(
+            " deleted “{}”  ",
+            text::cut(&text::visible(title), cols / 2)
+        )
     });
     let undo_rows = u16::from(undo.is_some());
     let list = Rect {
@@ -518,5 +522,5 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
             "restore".clone_into(words);
         }
     }
-    hint_row(&hints, row, buf, look);
+    hint_row_with(&hints, Kept::Last, row, buf, look);
 }

@@ -2,6 +2,7 @@
 //! It opens nothing, has no clock and no randomness, and draws only into a buffer of its own.
 
 pub mod app;
+mod around;
 mod bindings;
 mod clock;
 mod commands;

@@ -208,7 +208,10 @@ pub(crate) fn model_items(
 }
 
 /// Returns models that were found and are in no list yet.
-pub(crate) fn found_models(found: &replies::ModelsFound, listed: Option<&replies::Models>) -> Vec<Item> {
+pub(crate) fn found_models(
+    found: &replies::ModelsFound,
+    listed: Option<&replies::Models>,
+) -> Vec<Item> {
     let known = |info: &porthole_protocol::ModelInfo| {
         listed.is_some_and(|l| l.models.iter().any(|m| m.model == info.model))
     };

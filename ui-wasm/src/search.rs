@@ -66,7 +66,10 @@ pub(crate) fn pieces(hit: &Hit, cols: usize) -> Vec<(String, bool)> {
 }
 
 fn item(hit: &Hit, look: &Look, now_ms: u64) -> Option<Item> {
-    let label: String = pieces(hit, 40).into_iter().map(|(piece, _)| piece).collect();
+    let label: String = pieces(hit, 40)
+        .into_iter()
+        .map(|(piece, _)| piece)
+        .collect();
     let at = clock::when(hit.at_ms, now_ms, look.utc_offset_minutes);
     let archived = if hit.archived { "archived · " } else { "" };
     let note = format!("{archived}{} · {at}", hit.title);
@@ -122,7 +125,7 @@ impl App {
     }
 
     /// Asks for what is wanted now, one search at a time.
-    fn ask_search(&mut self) {
+    pub(crate) fn ask_search(&mut self) {
         let text = self.search.wanted.clone();
         let pending = self
             .fx

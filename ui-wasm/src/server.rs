@@ -354,6 +354,8 @@ fn changes(call: &Call) -> bool {
         | Call::ModelsFind { .. }
         | Call::ModelsScope {}
         | Call::PromptsList { .. }
-        | Call::Responses { .. } => false,
+        | Call::Responses { .. }
+        | Call::Search { .. }
+        | Call::SessionExport { .. } => false,
     }
 }

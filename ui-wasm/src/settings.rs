@@ -197,10 +197,7 @@ fn page(state: Option<&SettingsState>) -> (Vec<Item>, String) {
         let choice = Choice::Setting(SettingChoice::Look(key));
         Item::new(choice, label, value)
     }));
-    (
-        items,
-        format!("kept in {}", state.path),
-    )
+    (items, format!("kept in {}", state.path))
 }
 
 /// Returns a typed value as the file holds it.
@@ -356,7 +353,8 @@ impl App {
         let next = scope.models.get(next).or(scope.models.first()).cloned();
         match next.filter(|next| Some(&next.model) != current.as_ref() || next.thinking.is_some()) {
             Some(next) => {
-                self.fx.say(Tone::Done, format!("{} answers now", next.model));
+                self.fx
+                    .say(Tone::Done, format!("{} answers now", next.model));
                 self.configure(Some(next.model), next.thinking, None);
             }
             None => {

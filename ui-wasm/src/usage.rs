@@ -89,7 +89,7 @@ fn totals(info: &ConversationInfo) -> Vec<Item> {
 fn rows(responses: &Responses, look: &Look, now_ms: u64) -> Vec<Item> {
     let row = |row: &porthole_protocol::replies::ResponseRow| {
         let at = clock::when(row.at_ms, now_ms, look.utc_offset_minutes);
-        let usage = row.usage.clone().unwrap_or_default();
+        let usage = row.usage.unwrap_or_default();
         let cached = usage.cached_percent().filter(|percent| *percent > 0);
         let cached = cached.map_or(String::new(), |percent| format!(", {percent} % cached"));
         let part = if row.incomplete { " · broken off" } else { "" };
@@ -133,7 +133,11 @@ impl App {
         if responses.has_older {
             items.push(Item::words("older ones are not listed"));
         }
-        if let Some(picker) = self.picker.as_mut().filter(|p| p.is_titled("what was used")) {
+        if let Some(picker) = self
+            .picker
+            .as_mut()
+            .filter(|p| p.is_titled("what was used"))
+        {
             picker.fill(items, "");
         }
     }

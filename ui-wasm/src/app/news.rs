@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use super::App;
 use crate::{
-    conversation_view::Around, effects::Effects, notice::Tone, palette, picker::Choice,
-    server::News, share::ShareChoice,
+    around::Around, effects::Effects, notice::Tone, palette, picker::Choice, server::News,
+    share::ShareChoice,
 };
 
 type Reply = Result<Box<RawValue>, CallError>;
@@ -138,6 +138,9 @@ impl App {
         if matches!(call, Call::Models {}) && self.picker.is_some() {
             self.fx.call(Call::Models {});
         }
+        if matches!(call, Call::Search { .. }) {
+            self.ask_search();
+        }
         self.dirty = true;
     }
 
@@ -157,11 +160,7 @@ impl App {
                 | Call::Search { .. }
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
-                | Call::SettingsGet {}
-                | Call::ModelsFind { .. }
                 | Call::ModelsScope {}
-                | Call::PromptsList { .. }
-                | Call::Responses { .. }
         );
         if result.is_ok() && !by_itself {
             self.fx.notice.clear_error();
@@ -244,6 +243,7 @@ impl App {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
             }
             Call::SessionRestore { session } => self.brought_back(&session, result),
+            Call::SessionExport { .. } => {}
             Call::Search { text, .. } => {
                 let found = read::<replies::Found>(result, &mut self.fx).unwrap_or_default();
                 self.took_found(text, found);

@@ -179,9 +179,7 @@ impl Composer {
                 " "
             };
             let (name, title) = match offer {
-                Offer::Command { id, title, .. } => {
-                    (format!(" /{id:<11}"), Cow::Borrowed(*title))
-                }
+                Offer::Command { id, title, .. } => (format!(" /{id:<11}"), Cow::Borrowed(*title)),
                 Offer::Prompt(prompt) => {
                     let kind = match prompt.kind {
                         PromptKind::Template => "template",
@@ -190,11 +188,17 @@ impl Composer {
                     let name = format!("{} {}", prompt.name, prompt.arguments);
                     let name = text::visible(name.trim_end()).into_owned();
                     let about = text::visible(&prompt.description).into_owned();
-                    (format!(" /{name:<11}"), Cow::Owned(format!(" {kind}: {about}")))
+                    (
+                        format!(" /{name:<11}"),
+                        Cow::Owned(format!(" {kind}: {about}")),
+                    )
                 }
                 Offer::File(path) => {
                     let room = usize::from(row.width).saturating_sub(2);
-                    (format!(" {}", text::cut_middle(path, room)), Cow::Borrowed(""))
+                    (
+                        format!(" {}", text::cut_middle(path, room)),
+                        Cow::Borrowed(""),
+                    )
                 }
             };
             let pieces = [
