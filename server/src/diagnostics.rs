@@ -29,6 +29,9 @@ const GATHER: Duration = Duration::from_millis(50);
 /// Sources that are kept; the one that was silent for longest goes first.
 pub const SOURCES: usize = 128;
 
+/// The name of the source that a detached server itself is.
+pub const SERVER_SOURCE: &str = "server-stderr";
+
 /// Returns the name of the source that a session's worker is.
 pub fn worker_source(session: &porthole_protocol::SessionId) -> String {
     format!("worker-{session}")

@@ -15,12 +15,19 @@ pub mod data;
 pub mod key;
 pub mod name;
 pub mod sessions;
+pub mod settings;
 pub mod token;
+
+mod entries;
+pub mod export;
+pub mod import;
+pub mod search;
 
 pub mod diagnostics;
 pub mod redact;
 
 pub mod limiter;
+mod looks;
 pub mod outbox;
 pub mod outlet;
 mod own_calls;

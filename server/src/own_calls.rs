@@ -3,7 +3,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use porthole_protocol::{Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, replies};
+use porthole_protocol::{
+    Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, SettingChange, limits, replies,
+};
 use porthole_worker::{model::Inventory, wire::ConnectionId};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -29,9 +31,43 @@ impl Server {
         call: Call,
         pass: &Pass,
     ) {
+        if let Call::Search {
+            session,
+            text,
+            limit,
+            before,
+        } = call
+        {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let found = server.clone().found(session, text, limit, before).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: found.and_then(|found| reply(&found)),
+                });
+            });
+            return;
+        }
+        if let Call::SessionExport { session, format } = call {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let exported = server.clone().exported(session, format).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: exported.and_then(|exported| reply(&exported)),
+                });
+            });
+            return;
+        }
         let asks_models = matches!(
             call,
-            Call::Models {} | Call::SessionCreate { model: Some(_), .. }
+            Call::Models {}
+                | Call::ModelsFind { .. }
+                | Call::ModelsScope {}
+                | Call::SettingsSave { .. }
+                | Call::SessionCreate { model: Some(_), .. }
         );
         if asks_models {
             let server = self.clone();
@@ -46,6 +82,9 @@ impl Server {
                         Ok(()) => server.create(&request, dir, title.as_deref(), Some(model)),
                         Err(error) => Err(error),
                     },
+                    Call::ModelsFind { query, limit } => server.find_models(&query, limit).await,
+                    Call::ModelsScope {} => server.scope().await,
+                    Call::SettingsSave { changes, .. } => server.save_settings(changes).await,
                     _ => server.models().await,
                 };
                 server.handle(Input::Answered {
@@ -129,6 +168,7 @@ impl Server {
                 .device_rows(pass)
                 .map_err(catalog_failed)
                 .and_then(|devices| reply(&replies::Devices { devices })),
+            Call::SettingsGet {} => reply(&self.settings().state()),
             Call::DeviceSignOut { device } => {
                 done(self.sign_out(&device), "device", "portholed devices")
             }
@@ -207,17 +247,60 @@ impl Server {
             .hint("`portholed models` lists what is configured"))
     }
 
+    async fn find_models(&self, query: &str, limit: u32) -> Result<Box<RawValue>, CallError> {
+        let most = limits::MODELS_QUERY_CHARS;
+        if query.chars().count() > most {
+            let message = format!("a search for models has at most {most} characters");
+            return Err(CallError::new(ErrorCode::TooLarge, message));
+        }
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let inventory = self.inventory().await?;
+        reply(&inventory.find(query, limit.clamp(1, limits::MODELS_FOUND)))
+    }
+
+    async fn scope(&self) -> Result<Box<RawValue>, CallError> {
+        let inventory = self.inventory().await?;
+        reply(&inventory.scope(&self.settings().state().settings.cycle))
+    }
+
+    /// Saves settings and puts them in force. A model that is set has to be there, and has to have the thinking level.
+    async fn save_settings(
+        self: &Arc<Self>,
+        changes: Vec<SettingChange>,
+    ) -> Result<Box<RawValue>, CallError> {
+        let named = changes.iter().filter(|change| change.key == "model");
+        let text = named
+            .filter_map(|change| change.value.as_deref())
+            .next_back();
+        let text = text.map(|text| text.trim().trim_matches('"'));
+        if let Some(model) = text.and_then(ModelRef::parse) {
+            self.configured(&model).await?;
+        }
+        let kept = self.settings().clone();
+        let saved = tokio::task::spawn_blocking(move || kept.save(&changes)).await;
+        let saved =
+            saved.map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))?;
+        let state = saved?;
+        self.publish_settings();
+        reply(&state)
+    }
+
     async fn models(&self) -> Result<Box<RawValue>, CallError> {
         let inventory = self.inventory().await?;
         reply(&replies::Models {
             models: inventory.list(),
-            default: inventory.default_model(),
+            default: inventory.default_with(self.settings().state().settings.model.as_ref()),
             config_path: self.data().join("models.toml").display().to_string(),
         })
     }
 }
 
 impl Server {
+    /// Returns the model that new sessions get.
+    pub(crate) async fn default_model(&self) -> Result<ModelRef, CallError> {
+        Ok(self.inventory().await?.default_model())
+    }
+
     async fn inventory(&self) -> Result<Inventory, CallError> {
         let loaded = Inventory::load(self.data(), |name| std::env::var(name).ok()).await;
         loaded.map_err(|error| {

@@ -15,8 +15,11 @@ use crate::{
     http::{self, ListenError},
     key::{KeyError, ServerKey},
     local::{self, Status},
+    looks,
     redact::Redaction,
+    search,
     server::{Parts, Server},
+    settings,
     switchboard::Input,
     tls::{Tls, TlsError, TlsFiles},
     transfer::Transfers,
@@ -188,11 +191,20 @@ impl Running {
         let status = status_of(&self.server, self.origin.clone(), &self.folder);
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp, self.tls.clone()));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
+        let (server, told) = (Arc::downgrade(&self.server), self.server.settings().clone());
+        let watched = tokio::spawn(settings::watch(told, move || {
+            server
+                .upgrade()
+                .map(|server| server.publish_settings())
+                .is_some()
+        }));
         self.server.learn_secrets();
+        tokio::spawn(search::run(self.server.clone()));
         tracing::info!("listening on {}", self.origin);
         let leftovers = self.server.clone();
         tokio::task::spawn_blocking(move || leftovers.remove_leftovers());
         self.server.handle(Input::Start);
+        let looks = looks::follow(&self.server);
         loop {
             tokio::select! {
                 _ = term.recv() => break,
@@ -205,6 +217,8 @@ impl Running {
             }
         }
         tracing::info!("shutting down");
+        watched.abort();
+        drop(looks);
         http.abort();
         local.abort();
         if tokio::time::timeout(CLOSE_BOUND, self.server.close())

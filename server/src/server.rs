@@ -13,13 +13,14 @@ use std::{
 
 use porthole_door::LinkControl;
 use porthole_protocol::{AccessId, Role, SessionId, Who};
-use porthole_worker::wire::{ConnectionId, Open};
+use porthole_worker::wire::{ConnectionId, Open, ToWorker};
 use tokio::sync::{Notify, watch};
 
 use crate::{
     bundle::{Bundle, BundleError, BundleSource},
     catalog::{Catalog, Session},
     data::make_private,
+    entries::Asks,
     gate::Rules,
     key::ServerKey,
     limiter::Limiter,
@@ -27,6 +28,8 @@ use crate::{
     outlet::Outlet,
     pass::Pass,
     redact::{self, Redaction},
+    search::Search,
+    settings,
     switchboard::{Counts, Effect, Input, Switchboard},
     transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
@@ -68,6 +71,7 @@ pub struct Server {
     bundle_source: BundleSource,
     worker: WorkerProgram,
     redaction: Redaction,
+    settings: Arc<settings::Kept>,
     bundle: Mutex<Bundle>,
     catalog: Mutex<Catalog>,
     board: Mutex<Switchboard>,
@@ -76,6 +80,8 @@ pub struct Server {
     pub(crate) limiter: Mutex<Limiter>,
     access: watch::Sender<()>,
     transfers: Transfers,
+    search: Search,
+    asks: Asks,
     next_connection: AtomicU64,
     started: Instant,
     worker_ended: Notify,
@@ -90,7 +96,11 @@ impl Server {
     pub fn new(parts: Parts) -> rusqlite::Result<Arc<Self>> {
         let sessions = parts.catalog.sessions()?;
         let board = Switchboard::new(machine_name(), now_ms(), sessions).at_home(home_dir());
+        let search = Search::open(&parts.data);
         let server = Arc::new(Self {
+            search,
+            asks: Asks::default(),
+            settings: settings::Kept::open(&parts.data),
             data: parts.data,
             key: parts.key,
             rules: parts.rules,
@@ -111,6 +121,7 @@ impl Server {
             worker_ended: Notify::new(),
             down: watch::Sender::new(false),
         });
+        server.publish_settings();
         Ok(server)
     }
 
@@ -163,6 +174,7 @@ impl Server {
                 workers.remove(session);
             }
         }
+        self.asks.drop_of(session);
         self.handle(Input::WorkerGone {
             session: session.clone(),
             generation: Some(generation),
@@ -227,17 +239,66 @@ impl Server {
         &self.redaction
     }
 
+    /// Returns the search.
+    pub(crate) fn search(&self) -> &Search {
+        &self.search
+    }
+
+    /// Returns what workers were asked and have not answered.
+    pub(crate) fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
+    /// Says something to a session's worker; `false`: none lives.
+    pub(crate) fn tell(&self, session: &SessionId, message: ToWorker) -> bool {
+        let workers = locked(&self.workers);
+        let worker = workers.get(session);
+        worker
+            .inspect(|worker| worker.tell(Box::new(message)))
+            .is_some()
+    }
+
+    /// Returns every session as it is kept.
+    pub fn kept_sessions(&self) -> Vec<Session> {
+        let board = locked(&self.board);
+        board
+            .home()
+            .lines()
+            .map(|line| line.session.clone())
+            .collect()
+    }
+
     /// Learns the secrets that can be found now: a person may have replaced a key.
     pub fn learn_secrets(&self) {
         for name in redact::learn(&self.redaction, &self.data, std::env::vars_os()) {
             tracing::warn!("`{name}` is too short or plain to be kept out of logs");
         }
+        self.search.secrets_changed();
     }
 
     /// Returns a session as it is kept.
     pub fn kept_session(&self, session: &SessionId) -> Option<Session> {
         let board = locked(&self.board);
         board.home().get(session).map(|line| line.session.clone())
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Arc<settings::Kept> {
+        &self.settings
+    }
+
+    /// Returns the owner, as everyone sees them.
+    pub fn owner(&self) -> Who {
+        let name = self.settings.state().settings.owner_name;
+        Who {
+            name: name.unwrap_or_else(owner_name),
+            ..owner()
+        }
+    }
+
+    /// Tells everyone of the settings as they are now.
+    pub fn publish_settings(self: &Arc<Self>) {
+        self.handle(Input::Settings(Box::new(self.settings.state())));
     }
 
     /// Returns a deleted session that can still be restored.
@@ -316,10 +377,10 @@ impl Server {
             Effect::Start(session) => self.start_worker(&session),
             Effect::StartLater { session, after } => self.later(after, Input::StartDue(session)),
             Effect::Tell { session, message } => {
-                if let Some(worker) = locked(&self.workers).get(&session) {
-                    worker.tell(message);
-                }
+                self.tell(&session, *message);
             }
+            Effect::Index(session) => self.search.mark(&session),
+            Effect::Entries { session, ask, kept } => self.asks.answer(&session, ask, *kept),
             Effect::Save(session) => {
                 if let Err(error) = self.catalog().save_progress(&session) {
                     tracing::error!("cannot write the catalog: {error}");
@@ -371,10 +432,13 @@ impl Server {
     }
 
     fn later(self: &Arc<Self>, after: Duration, input: Input) {
-        let server = self.clone();
+        // What is to come later keeps no server open that has ended.
+        let server = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            server.handle(input);
+            if let Some(server) = server.upgrade() {
+                server.handle(input);
+            }
         });
     }
 
@@ -408,7 +472,7 @@ impl Server {
             data: self.data.clone(),
             dir: PathBuf::from(kept.dir),
             model: kept.model,
-            owner_name: owner_name(),
+            owner_name: self.owner().name,
             idle_seconds: IDLE_SECONDS,
             generation,
             settings: locked(&self.board).settings().clone(),
@@ -430,7 +494,7 @@ impl Server {
     }
 }
 
-/// Returns the owner, as everyone sees them.
+/// Returns the owner under the name of the account.
 pub fn owner() -> Who {
     Who {
         role: Role::Owner,

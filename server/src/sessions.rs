@@ -146,6 +146,8 @@ pub fn change(
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
         | Call::FilesFind { .. }
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }

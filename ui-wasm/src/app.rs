@@ -94,6 +94,7 @@ impl App {
             Event::Wake => self.dirty |= self.pace.woke(),
             Event::SaveSnapshot | Event::Stop => self.save(),
             Event::Attached(file) => self.attached(file),
+            Event::Looks(looks) => self.visitor_looks(&looks),
         }
     }
 
@@ -188,7 +189,7 @@ impl App {
     pub(crate) fn open_at(&mut self, spot: Spot, words: String) {
         self.open(spot.session, spot.conversation);
         if let (Some(entry), Some(screen)) = (spot.entry, self.screen()) {
-            screen.go_to(entry, words);
+            screen.go_to(entry, &words);
         }
     }
 

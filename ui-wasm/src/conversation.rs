@@ -79,8 +79,6 @@ pub(crate) struct Conversation {
     pub(crate) focus: Focus,
     /// What is looked for in it.
     pub(crate) finder: Finder,
-    /// Where to go once it is loaded: the entry, and the words that were found there.
-    going: Option<(EntryId, String)>,
     /// How the next message meets a running turn.
     pub(crate) mode: SendMode,
     /// Why it cannot be watched.
@@ -88,6 +86,8 @@ pub(crate) struct Conversation {
     /// Where the way back to the bottom is shown.
     pub(crate) below: Rect,
     output_ms: u64,
+    /// An entry to go to once it is loaded, and the words to mark in it.
+    sought: Option<(EntryId, String)>,
 }
 
 impl Conversation {
@@ -103,11 +103,11 @@ impl Conversation {
             outgoing: Vec::new(),
             focus: Focus::Composer,
             finder: Finder::default(),
-            going: None,
             mode: SendMode::FollowUp,
             ended: None,
             below: Rect::default(),
             output_ms: 0,
+            sought: None,
         }
     }
 
@@ -152,7 +152,7 @@ impl Conversation {
     pub(crate) fn apply(&mut self, delta: &ConversationDelta, now_ms: u64) {
         if let Some(state) = &mut self.state {
             state.apply(delta);
-            let reads = !self.transcript.is_following() || self.going.is_some();
+            let reads = !self.transcript.is_following() || self.sought.is_some();
             if !reads && state.entries.len() > KEPT_ENTRIES {
                 state.entries.drain(..KEPT_ENTRIES / 3);
                 state.has_older = true;
@@ -161,34 +161,18 @@ impl Conversation {
         }
     }
 
-    /// Goes to words in an entry, now or once what is older has come.
-    pub(crate) fn go_to(&mut self, entry: EntryId, words: String) {
-        self.going = Some((entry, words));
-        self.arrive();
+    /// Goes to words in an entry, now or once what is older has come, to read there.
+    pub(crate) fn go_to(&mut self, entry: EntryId, words: &str) {
+        self.reveal(entry, words);
+        self.focus = Focus::Reading;
     }
 
     /// Returns whether what is older is on its way, because someone goes there.
     pub(crate) fn is_going(&self) -> bool {
-        self.going.is_some()
-    }
-
-    fn arrive(&mut self) {
-        let Some(state) = &self.state else { return };
-        let Some((entry, words)) = self.going.take() else {
-            return;
-        };
-        let is_older = state.entries.first().is_some_and(|first| entry < first.id);
-        if state.position(entry).is_some() {
-            self.transcript.mark(&words);
-            self.transcript.seek(Seek::Words(entry, words));
-            self.focus = Focus::Reading;
-        } else if is_older && state.has_older {
-            self.going = Some((entry, words));
-        }
+        self.sought.is_some()
     }
 
     fn settle(&mut self, now_ms: u64) {
-        self.arrive();
         let Some(state) = &self.state else { return };
         self.outgoing
             .retain(|o| !state.submissions.iter().any(|s| s.request == o.request));
@@ -357,7 +341,6 @@ impl Conversation {
         entries.append(&mut state.entries);
         state.entries = entries;
         state.has_older = has_older;
-        self.arrive();
     }
 
     /// Asks for what the last drawing lacked. Returns in how many milliseconds to come back, where it must wait.
@@ -421,12 +404,35 @@ impl Conversation {
         }
     }
 
+    /// Goes to an entry with the next drawing and marks words in it; older pages are loaded until it is there.
+    pub(crate) fn reveal(&mut self, entry: EntryId, words: &str) {
+        self.sought = Some((entry, words.to_lowercase()));
+    }
+
+    /// Goes to what is sought where it is loaded, and gives it up where it cannot come.
+    pub(crate) fn go_to_sought(&mut self) {
+        let (Some(state), Some((entry, words))) = (&self.state, &self.sought) else {
+            return;
+        };
+        let loaded = state
+            .entries
+            .first()
+            .is_some_and(|first| first.id <= *entry);
+        if loaded {
+            self.transcript.mark(words);
+            self.transcript.seek(Seek::Words(*entry, words.clone()));
+        }
+        if loaded || !state.has_older {
+            self.sought = None;
+        }
+    }
+
     fn fetch_older(&self, fx: &mut Effects) {
         let has_older = self.state.as_ref().is_some_and(|s| s.has_older);
         let pending = fx
             .server
             .is_pending(|c| matches!(c, Call::History { session, .. } if *session == self.session));
-        if has_older && !pending && (self.transcript.wants_older() || self.is_going()) {
+        if has_older && !pending && (self.sought.is_some() || self.transcript.wants_older()) {
             let before = self
                 .state
                 .as_ref()

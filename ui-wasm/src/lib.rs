@@ -40,5 +40,6 @@ pub mod theme;
 pub mod transcript;
 mod usage;
 mod welcome;
+mod wishes;
 
 pub use app::App;

@@ -348,14 +348,14 @@ fn changes(call: &Call) -> bool {
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareList { .. }
         | Call::DeviceList {}
         | Call::SettingsGet {}
         | Call::ModelsFind { .. }
         | Call::ModelsScope {}
         | Call::PromptsList { .. }
-        | Call::Responses { .. }
-        | Call::Search { .. }
-        | Call::SessionExport { .. } => false,
+        | Call::Responses { .. } => false,
     }
 }

@@ -7,8 +7,10 @@ mod entry;
 mod frame;
 mod ids;
 pub mod limits;
+mod looks;
 mod model;
 mod prompts;
+mod search;
 mod session;
 mod settings;
 mod share;
@@ -30,8 +32,10 @@ pub use ids::{
     AccessId, AttachmentId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId,
     SessionId, SubmissionId, TurnId,
 };
+pub use looks::{Looks, ThemeText};
 pub use model::{ModelInfo, ModelRef, Policy, Price, Thinking};
 pub use prompts::{PromptFault, PromptKind, PromptRow};
+pub use search::{ExportFormat, Hit};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
 pub use settings::{
     CompactionSettings, PromptCache, QueueMode, RetrySettings, SettingChange, Settings,

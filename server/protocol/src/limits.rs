@@ -24,6 +24,10 @@ pub const SHARE_SECONDS_MAX: u64 = 366 * 24 * 60 * 60;
 pub const FILES_QUERY_CHARS: usize = 200;
 /// File names that one reply holds, at most.
 pub const FILES_FOUND: usize = 100;
+/// Longest text of a search, in characters.
+pub const SEARCH_CHARS: usize = 200;
+/// Hits that one reply of a search holds, at most.
+pub const SEARCH_HITS: usize = 100;
 /// Files that one submission may name.
 pub const SUBMISSION_ATTACHMENTS: usize = 10;
 /// Longest title of a session, in characters.

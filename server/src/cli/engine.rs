@@ -129,6 +129,36 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Reads the file itself: no server has to be up for it.
+pub(super) fn mcp(list: &ListArgs) -> Result<(), Failure> {
+    let data = list.data.folder()?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let servers = porthole_worker::mcp_servers(&data, variable).map_err(|why| {
+        Failure::new(why).hint("mend the file; a running server keeps to what it last read")
+    })?;
+    if list.json {
+        return print_json(&servers);
+    }
+    if servers.is_empty() {
+        say!(
+            "No MCP servers; `[server.NAME]` with `command` or `url` in the file below makes one."
+        );
+    }
+    for server in &servers {
+        let unset = match &server.missing[..] {
+            [] => String::new(),
+            names => format!("  (not set in this shell: {})", one_line(&names.join(", "))),
+        };
+        say!("{}  {}{unset}", server.name, one_line(&server.reach));
+    }
+    let file = data.join("mcp.toml");
+    say!(
+        "\nThey are configured in {}",
+        one_line(&file.display().to_string())
+    );
+    Ok(())
+}
+
 /// Says what to do about a key that is not there.
 fn no_key(info: &ModelInfo) -> String {
     format!(

@@ -4,12 +4,15 @@ mod access;
 mod client;
 mod engine;
 mod failure;
+mod files;
 mod follow;
 mod inner;
 mod lifecycle;
 mod logs;
 mod out;
 mod plain;
+mod search;
+mod settings;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -102,6 +105,44 @@ enum Command {
         #[command(flatten)]
         list: ListArgs,
     },
+    /// Find words in every session, archived ones included.
+    #[command(after_help = "Example:\n  portholed search 'flaky test' --limit 5")]
+    Search {
+        /// The words; all of them, the last one as its beginning. Words in double quotes stand together.
+        text: String,
+        /// Show at most so many.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+        limit: u32,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Write a session into one file.
+    #[command(
+        after_help = "Example:\n  portholed export k3v9x2abcdef --format html --out session.html"
+    )]
+    Export {
+        /// The session.
+        id: String,
+        /// As what; JSON can be imported again.
+        #[arg(long, default_value = "md")]
+        format: Format,
+        /// The file, which is not there yet [default: standard output]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Make a session of a file: one exported as JSON, or a pi session; prints its id.
+    #[command(after_help = "Example:\n  portholed import session.json --title 'From my laptop'")]
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// The title; without it, what the file says.
+        #[arg(long)]
+        title: Option<String>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
     /// Delete a session; for ten minutes it can be restored.
     #[command(after_help = "Example:\n  portholed delete k3v9x2abcdef")]
     Delete {
@@ -132,6 +173,14 @@ enum Command {
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
+    /// Show the settings, or change one.
+    #[command(
+        after_help = "Example:\n  portholed settings --json\n  portholed settings set policy read-only\n  portholed settings set tools.shell ask\n  portholed settings unset retry.tries"
+    )]
+    Settings(SettingsArgs),
+    /// List the MCP servers that `mcp.toml` configures.
+    #[command(after_help = "Example:\n  portholed mcp --json")]
+    Mcp(ListArgs),
     /// Print the server's log.
     #[command(
         after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
@@ -257,6 +306,39 @@ struct ListArgs {
 }
 
 #[derive(Args)]
+struct SettingsArgs {
+    #[command(subcommand)]
+    change: Option<SettingsChange>,
+    /// Print one JSON value.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Subcommand)]
+enum SettingsChange {
+    /// Set one.
+    #[command(after_help = "Example:\n  portholed settings set compaction.at_percent 70")]
+    Set {
+        /// Its name, as in the file, with dots: `retry.tries`.
+        key: String,
+        /// Its value as in the file; a bare word will do.
+        value: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Have the default of one again.
+    #[command(after_help = "Example:\n  portholed settings unset owner_name")]
+    Unset {
+        /// Its name.
+        key: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+}
+
+#[derive(Args)]
 struct ServeArgs {
     #[command(flatten)]
     data: DataArgs,
@@ -315,6 +397,24 @@ struct SendArgs {
     answer: Option<YesNo>,
     #[command(flatten)]
     data: DataArgs,
+}
+
+/// As what a session is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Md,
+    Json,
+    Html,
+}
+
+impl From<Format> for porthole_protocol::ExportFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Md => Self::Markdown,
+            Format::Json => Self::Json,
+            Format::Html => Self::Html,
+        }
+    }
 }
 
 /// What every question is answered with.
@@ -377,10 +477,20 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::New(args) => engine::new(&args),
         Command::Send(args) => engine::send(&args),
         Command::Transcript { id, list } => engine::transcript(&id, &list),
+        Command::Search { text, limit, list } => search::search(&text, limit, &list),
+        Command::Export {
+            id,
+            format,
+            out,
+            data,
+        } => files::export(&id, format.into(), out.as_deref(), &data),
+        Command::Import { file, title, data } => files::import(&file, title.as_deref(), &data),
         Command::Delete { id, data } => engine::delete(&id, &data),
         Command::Restore { id, data } => engine::restore(&id, &data),
         Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
+        Command::Settings(args) => settings::settings(&args),
+        Command::Mcp(list) => engine::mcp(&list),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),

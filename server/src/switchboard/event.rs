@@ -5,10 +5,13 @@ use std::time::Duration;
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, SessionId, SettingsState, Topic, Who, decode,
+    Call, CallError, ClientFrame, Looks, SessionId, SettingsState, Topic, Who, decode,
     limits::CLIENT_FRAME_BYTES,
 };
-use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use porthole_worker::{
+    Kept,
+    wire::{ConnectionId, FromWorker, ToWorker},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -139,6 +142,8 @@ pub enum Input {
         /// Its hash.
         sha256: String,
     },
+    /// The looks that are offered are others.
+    Looks(Box<Looks>),
     /// The server ends.
     ShutDown,
 }
@@ -210,6 +215,17 @@ pub enum Effect {
     },
     /// Write what its work changed of a session.
     Save(Box<Session>),
+    /// Look through what is new in a session.
+    Index(SessionId),
+    /// Give what a worker told to whoever asked for it.
+    Entries {
+        /// Which session's.
+        session: SessionId,
+        /// The number of the question.
+        ask: u64,
+        /// What it told.
+        kept: Box<Kept>,
+    },
     /// Copy a session that has no worker; say when that is done with [`Input::JobDone`].
     Copy(Box<Copying>),
     /// Say so at that time with [`Input::RemoveDue`].

@@ -4,6 +4,7 @@
 mod event;
 mod home;
 mod jobs;
+mod looks;
 mod presence;
 mod seats;
 mod settings;
@@ -21,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Settings, Topic, Who, encode, limits,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, Looks, PROTOCOL_VERSION, Role, ServerFrame,
+    SessionId, SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
@@ -51,6 +52,7 @@ pub struct Switchboard {
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
     settings: settings::Board,
+    looks: looks::Shown,
     down: bool,
 }
 
@@ -78,6 +80,7 @@ impl Switchboard {
             present: presence::Due::default(),
             home_dir: String::new(),
             settings: settings::Board::new(epoch),
+            looks: looks::Shown::new(epoch),
             down: false,
         }
     }
@@ -175,6 +178,7 @@ impl Switchboard {
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
             }
+            Input::Looks(looks) => self.looks_changed(*looks, out),
             Input::ShutDown => self.shut_down(out),
         }
         effects
@@ -256,6 +260,7 @@ impl Switchboard {
         call: Call,
         out: &mut Vec<Effect>,
     ) {
+        let call = within_reach(call, &who.role);
         if is_the_servers(&call) {
             let Some(pass) = self.seats.pass(connection).cloned() else {
                 return;
@@ -335,7 +340,7 @@ impl Switchboard {
             Access::Unknown => Err(unknown_session()),
         };
         let ready = allowed.and_then(|()| match &topic {
-            Topic::Sessions | Topic::Settings => Ok(()),
+            Topic::Sessions | Topic::Settings | Topic::Looks => Ok(()),
             Topic::Conversation { session, .. } => self.can_work(session),
         });
         match ready {
@@ -359,6 +364,7 @@ impl Switchboard {
         match &topic {
             Topic::Sessions => self.send_home(connection, out),
             Topic::Settings => self.send_settings(connection, out),
+            Topic::Looks => self.send_looks(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
                 self.presence_changed(&session, out);
@@ -379,6 +385,28 @@ impl Switchboard {
         let snapshot = self.home.snapshot(&who.role);
         self.seats.got_snapshot(connection, &Topic::Sessions);
         send(connection, Lane::Topic(Topic::Sessions), &snapshot, out);
+    }
+
+    fn looks_changed(&mut self, looks: Looks, out: &mut Vec<Effect>) {
+        self.looks = self.looks.followed_by(looks);
+        let frame = encoded(&self.looks.frame());
+        for (connection, _) in self.seats.live(&Topic::Looks) {
+            out.push(Effect::Send {
+                connection,
+                lane: Lane::Topic(Topic::Looks),
+                frame: frame.clone(),
+            });
+        }
+    }
+
+    fn send_looks(&mut self, connection: ConnectionId, out: &mut Vec<Effect>) {
+        self.seats.got_snapshot(connection, &Topic::Looks);
+        send(
+            connection,
+            Lane::Topic(Topic::Looks),
+            &self.looks.frame(),
+            out,
+        );
     }
 
     fn unwatch(&mut self, connection: ConnectionId, topic: &Topic, out: &mut Vec<Effect>) {
@@ -403,6 +431,8 @@ impl Switchboard {
         }
         let delta = self.home.put(session);
         self.publish(&id, &delta, out);
+        // One that is new, restored or deleted comes into the search or leaves it.
+        out.push(Effect::Index(id));
     }
 
     fn set_state(&mut self, id: &SessionId, state: SessionState, out: &mut Vec<Effect>) {
@@ -487,6 +517,27 @@ impl Switchboard {
     }
 }
 
+/// A guest's search is one of the guest's own session.
+fn within_reach(call: Call, role: &Role) -> Call {
+    match (call, role) {
+        (
+            Call::Search {
+                session: None,
+                text,
+                limit,
+                before,
+            },
+            Role::Guest { session, .. },
+        ) => Call::Search {
+            session: Some(session.clone()),
+            text,
+            limit,
+            before,
+        },
+        (call, _) => call,
+    }
+}
+
 fn remove_later(session: SessionId, deleted_ms: u64) -> Effect {
     Effect::RemoveAt {
         session,
@@ -505,6 +556,8 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }

@@ -7,7 +7,10 @@ use std::{
 
 use axum::extract::ws::Utf8Bytes;
 use porthole_protocol::{CallError, ErrorCode, ServerFrame, SessionId, SessionState, Topic};
-use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use porthole_worker::{
+    Kept,
+    wire::{ConnectionId, FromWorker, ToWorker},
+};
 
 use crate::permit::{Access, Act, Asker, permit};
 
@@ -229,6 +232,16 @@ impl Switchboard {
             FromWorker::Delta { topic } => self.delta(session, topic, &body, out),
             FromWorker::Status(status) => self.status(session, status, out),
             FromWorker::Idle => self.idle(session, out),
+            FromWorker::Committed { .. } => out.push(Effect::Index(session.clone())),
+            FromWorker::Entries { ask, last, more } => out.push(Effect::Entries {
+                session: session.clone(),
+                ask,
+                kept: Box::new(Kept {
+                    json: body.as_str().to_owned(),
+                    last,
+                    more,
+                }),
+            }),
         }
     }
 
@@ -412,6 +425,8 @@ impl Switchboard {
         }
         let worker = self.workers.entry(session);
         let phase = std::mem::take(&mut worker.phase);
+        // What it committed last may not have been told.
+        out.push(Effect::Index(session.clone()));
         self.seats.restart_watches(session);
         match phase {
             Phase::Stopping => self.stopped(session, out),

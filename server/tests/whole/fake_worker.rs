@@ -64,6 +64,11 @@ impl Fake {
         match message {
             ToWorker::Open(open) => {
                 let fails = open.folder.join("open-fails").exists();
+                if open.folder.join("start-hangs").exists() {
+                    loop {
+                        std::thread::park();
+                    }
+                }
                 let crashes = open.folder.join("start-crashes").exists();
                 self.open = Some(*open);
                 if crashes {
@@ -99,6 +104,15 @@ impl Fake {
                     self.say(&FromWorker::Idle, None);
                 }
             }
+            // It keeps none.
+            ToWorker::Entries { ask, after } => self.say(
+                &FromWorker::Entries {
+                    ask,
+                    last: after,
+                    more: false,
+                },
+                None,
+            ),
             ToWorker::Stop => {
                 if self.open().folder.join("never-stops").exists() {
                     return;

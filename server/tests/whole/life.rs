@@ -384,3 +384,34 @@ async fn what_was_deleted_too_long_ago_is_removed_at_the_start_and_what_was_dele
     .await;
     assert!(!gone(late.as_str()));
 }
+
+#[tokio::test]
+async fn a_worker_that_is_never_ready_is_ended_at_its_bound_and_the_record_says_so() {
+    let home = tempfile::tempdir().expect("a folder");
+    bundle(&home.path().join("bundle"), b"one");
+    let mut with = config(home.path());
+    with.worker.start_bound = Duration::from_secs(1);
+    let world = World::with(home, with).await;
+    let mut client = world.owner().await;
+    let session = client.new_session("r").await;
+    let folder = world.data().join("sessions").join(session.as_str());
+    std::fs::write(folder.join("start-hangs"), "").expect("written");
+    let error = client
+        .call::<replies::Submitted>(submit(&session, "x"))
+        .await
+        .expect_err("no worker");
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    let source = portholed::diagnostics::worker_source(&session);
+    let kept = portholed::diagnostics::read(&world.data(), &source);
+    let told: Vec<_> = kept.since(0).map(|line| line.text.clone()).collect();
+    assert!(
+        told.iter()
+            .any(|line| line.contains("not ready within 1 s")),
+        "{told:?}"
+    );
+    std::fs::remove_file(folder.join("start-hangs")).expect("removed");
+    client
+        .call::<replies::Submitted>(submit(&session, "x"))
+        .await
+        .expect("another start, another chance");
+}

@@ -10,6 +10,8 @@ mod link;
 mod process;
 mod real;
 mod rights;
+mod search;
+mod settings;
 mod share;
 mod tls;
 mod transfer;

@@ -43,6 +43,8 @@ fn need(method: Method) -> Need {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
+        | Method::Search
+        | Method::SessionExport
         | Method::Models
         | Method::ShareCreate
         | Method::ShareList

@@ -295,6 +295,8 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }

@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -209,6 +210,8 @@ pub(crate) struct ToolStart {
     pub(crate) arguments: Value,
     /// The command that a person put in its place.
     pub(crate) command: Option<String>,
+    /// What it was to do when that was decided about.
+    pub(crate) agreed: Option<Planned>,
 }
 
 /// What a call would do, as far as the core looks at it.
@@ -216,6 +219,8 @@ pub(crate) struct ToolStart {
 pub(crate) struct Planned {
     pub(crate) subject: String,
     pub(crate) effect: ToolEffect,
+    /// The file that it would change, without links.
+    pub(crate) target: Option<PathBuf>,
 }
 
 /// The pure rules that models and tools bring along.
@@ -445,6 +450,13 @@ impl Conversation {
         Ok(())
     }
 
+    /// Says whether the open answer is shown while it comes in.
+    pub(crate) fn streams(&self) -> bool {
+        self.turn
+            .as_ref()
+            .is_none_or(|turn| turn.settings.streaming)
+    }
+
     /// Returns the tools of a turn that begins now.
     pub(crate) fn definitions(&self) -> Vec<ToolDefinition> {
         let mut definitions = (self.rules.definitions)();
@@ -553,6 +565,8 @@ fn json(reply: impl serde::Serialize) -> String {
     serde_json::to_string(&reply).expect("replies are plain data")
 }
 
+#[cfg(test)]
+mod set;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]

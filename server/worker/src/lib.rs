@@ -21,6 +21,7 @@ mod policy;
 mod prompt;
 mod question;
 mod record;
+mod resources;
 mod resume;
 mod session;
 mod shell;
@@ -34,4 +35,4 @@ pub mod wire;
 
 pub use mcp::{McpServer, mcp_servers};
 pub use session::{RunError, run};
-pub use store::settle_copy;
+pub use store::{Kept, Shelf, ShelfError, import, settle_copy};

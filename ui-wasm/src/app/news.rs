@@ -44,6 +44,7 @@ impl App {
                 self.home.take(rows);
                 self.mark_read();
             }
+            (Topic::Looks, TopicState::Looks(looks)) => self.server_looks(&looks),
             (
                 Topic::Conversation {
                     session,
@@ -225,6 +226,9 @@ impl App {
             Call::DeviceList {} => {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
             }
+            Call::SessionExport { .. } => {
+                let _: Option<replies::Exported> = read(result, &mut self.fx);
+            }
             Call::SessionRename { .. }
             | Call::SessionPin { .. }
             | Call::SessionArchive { .. }
@@ -243,7 +247,6 @@ impl App {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
             }
             Call::SessionRestore { session } => self.brought_back(&session, result),
-            Call::SessionExport { .. } => {}
             Call::Search { text, .. } => {
                 let found = read::<replies::Found>(result, &mut self.fx).unwrap_or_default();
                 self.took_found(text, found);

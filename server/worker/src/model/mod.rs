@@ -26,11 +26,12 @@ mod think;
 
 mod practice;
 mod price;
+mod scope;
 
 mod debug;
 
 #[cfg(test)]
-mod scripted;
+pub(crate) mod scripted;
 
 pub(crate) use api::Api;
 pub use debug::debug_stream;

@@ -121,7 +121,7 @@ impl Session {
                 session,
                 conversation,
             } if *session == self.open.session => *conversation,
-            Topic::Conversation { .. } | Topic::Sessions | Topic::Settings => {
+            Topic::Conversation { .. } | Topic::Sessions | Topic::Settings | Topic::Looks => {
                 return Err(calls::missing("conversation"));
             }
         };
@@ -212,7 +212,7 @@ impl Session {
             failed: conversation.failed,
             last: conversation.last,
             unpriced: self.rows.values().map(|row| row.unpriced).sum(),
-            prompts: 0,
+            prompts: seat.prompts,
         })
     }
 
