@@ -38,6 +38,8 @@ pub enum Act {
     WatchSessions,
     /// A watch of a conversation.
     WatchConversation,
+    /// A watch of the settings.
+    WatchSettings,
     /// A request over HTTP.
     Route(Route),
     /// A worker's word about its session.
@@ -121,6 +123,7 @@ const fn act(act: Act) -> For {
     match act {
         Act::Call(method) => roles(method),
         Act::WatchSessions | Act::WatchConversation => For::Readers,
+        Act::WatchSettings => For::Owner,
         Act::Route(route) => route_roles(route),
         Act::Report => For::Worker,
     }
@@ -161,7 +164,11 @@ const fn roles(method: Method) -> For {
         | Method::ShareList
         | Method::ShareRevoke
         | Method::DeviceList
-        | Method::DeviceSignOut => For::Owner,
+        | Method::DeviceSignOut
+        | Method::SettingsGet
+        | Method::SettingsSave
+        | Method::ModelsFind
+        | Method::ModelsScope => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit
         | Method::Withdraw
@@ -173,8 +180,9 @@ const fn roles(method: Method) -> For {
         | Method::Exclude
         | Method::OpenChild
         | Method::Fork
-        | Method::FilesFind => For::Writers,
-        Method::History | Method::OutputRead => For::Readers,
+        | Method::FilesFind
+        | Method::PromptsList => For::Writers,
+        Method::History | Method::OutputRead | Method::Responses => For::Readers,
     }
 }
 
@@ -219,6 +227,7 @@ pub fn permit_call(call: &Call, role: &Role) -> Access {
 pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
     let (what, asked) = match topic {
         Topic::Sessions => (Act::WatchSessions, None),
+        Topic::Settings => (Act::WatchSettings, None),
         Topic::Conversation { session, .. } => (Act::WatchConversation, Some(session)),
     };
     match (permit(what, Asker::Admitted(role)), asked, role) {
@@ -237,7 +246,11 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::Models {}
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => None,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {} => None,
         Call::SessionRename { session, .. }
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
@@ -261,6 +274,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::ArchiveChild { session, .. }
         | Call::Move { session, .. }
         | Call::FilesFind { session, .. }
+        | Call::PromptsList { session, .. }
+        | Call::Responses { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
     }
 }
@@ -282,6 +297,7 @@ mod tests {
             Act::Call(method) => method.name().to_owned(),
             Act::WatchSessions => "watch sessions".to_owned(),
             Act::WatchConversation => "watch conversation".to_owned(),
+            Act::WatchSettings => "watch settings".to_owned(),
             Act::Route(route) => format!("{} {}", route.method(), route.path()),
             Act::Report => "worker's report".to_owned(),
         }
@@ -303,7 +319,12 @@ mod tests {
         askers.extend([("worker", Asker::Worker), ("nobody", Asker::Nobody)]);
         let calls = Method::ALL.iter().map(|method| Act::Call(*method));
         let routes = Route::ALL.iter().map(|route| Act::Route(*route));
-        let others = [Act::WatchSessions, Act::WatchConversation, Act::Report];
+        let others = [
+            Act::WatchSessions,
+            Act::WatchConversation,
+            Act::WatchSettings,
+            Act::Report,
+        ];
         let mut table = String::new();
         for act in calls.chain(others).chain(routes) {
             let may = askers
@@ -344,8 +365,15 @@ mod tests {
         share.revoke                         owner
         device.list                          owner
         device.sign_out                      owner
+        settings.get                         owner
+        settings.save                        owner
+        models.find                          owner
+        models.scope                         owner
+        prompts.list                         owner full+approve full
+        usage.responses                      owner full+approve full view+approve view
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
+        watch settings                       owner
         worker's report                      worker
         GET /                                owner full+approve full view+approve view worker nobody
         GET /health                          owner full+approve full view+approve view worker nobody

@@ -389,6 +389,7 @@ impl Server {
             owner_name: owner_name(),
             idle_seconds: IDLE_SECONDS,
             generation,
+            settings: locked(&self.board).settings().clone(),
         };
         self.learn_secrets();
         let handle = worker_process::start(self, &self.worker, open).map_err(|e| e.to_string())?;

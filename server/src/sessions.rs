@@ -103,7 +103,13 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => {
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => {
             return Err(CallError::new(
                 ErrorCode::Internal,
                 "this call changes no session",

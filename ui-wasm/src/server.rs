@@ -340,12 +340,18 @@ fn changes(call: &Call) -> bool {
         | Call::Move { .. }
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsSave { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
         | Call::Models {}
         | Call::ShareList { .. }
-        | Call::DeviceList {} => false,
+        | Call::DeviceList {}
+        | Call::SettingsGet {}
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {}
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }

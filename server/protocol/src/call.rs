@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AccessId, AttachmentId, ConversationId, EntryId, GuestMode, ModelRef, Policy, QuestionId,
-    RequestId, RunId, SendMode, SessionId, SubmissionId, Thinking,
+    RequestId, RunId, SendMode, SessionId, SettingChange, SubmissionId, Thinking,
 };
 
 macro_rules! calls {
@@ -331,6 +331,44 @@ calls! {
         /// Which.
         device: AccessId,
     }
+    /// Reads the settings. Reply: [`crate::SettingsState`].
+    SettingsGet = "settings.get" {
+    }
+    /// Changes settings, all or none. Reply: [`crate::SettingsState`] as it is then.
+    SettingsSave = "settings.save" {
+        /// The client's id of it.
+        request: RequestId,
+        /// What to change, at most 64.
+        changes: Vec<SettingChange>,
+    }
+    /// Finds models of providers whose key is there. Reply: [`replies::ModelsFound`].
+    ModelsFind = "models.find" {
+        /// Words that are all in provider, name or id; at most 200 characters. Empty: all.
+        query: String,
+        /// At most so many, and at most 300.
+        limit: u32,
+    }
+    /// Lists the models to step through, in order. Reply: [`replies::Scope`].
+    ModelsScope = "models.scope" {
+    }
+    /// Lists templates and skills that can be typed as `/name` in a conversation. Reply: [`replies::Prompts`].
+    PromptsList = "prompts.list" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+    }
+    /// Lists what each response of a conversation used, the newest first. Reply: [`replies::Responses`].
+    Responses = "usage.responses" {
+        /// Which session.
+        session: SessionId,
+        /// Which conversation.
+        conversation: ConversationId,
+        /// Responses older than this entry; `None`: the newest.
+        before: Option<EntryId>,
+        /// At most so many, and at most 200.
+        limit: u32,
+    }
 }
 
 /// An answer to a question.
@@ -411,7 +449,8 @@ pub mod replies {
     use serde::{Deserialize, Serialize};
 
     use crate::{
-        ConversationId, DeviceRow, Entry, ModelInfo, ModelRef, SessionId, Share, SubmissionId,
+        ConversationId, DeviceRow, Entry, EntryId, ModelInfo, ModelRef, PromptFault, PromptRow,
+        SessionId, Share, SubmissionId, Thinking, Usage,
     };
 
     /// Nothing to tell.
@@ -508,6 +547,72 @@ pub mod replies {
         pub share: Share,
         /// Whether it reaches only this machine (and who forwards a port to it).
         pub only_here: bool,
+    }
+
+    /// Models that were found.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ModelsFound {
+        /// The best first.
+        pub models: Vec<ModelInfo>,
+        /// How many more there are.
+        pub more: u64,
+    }
+
+    /// The models to step through.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Scope {
+        /// In order; each once. Without any pattern in the settings: every model that is ready.
+        pub models: Vec<ScopedModel>,
+        /// Patterns that no model fits.
+        #[serde(default)]
+        pub unmatched: Vec<String>,
+    }
+
+    /// A model to step to.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ScopedModel {
+        /// Which.
+        pub model: ModelRef,
+        /// The thinking level that comes with it, one the model has; `None`: as it is.
+        pub thinking: Option<Thinking>,
+    }
+
+    /// What can be typed as `/name`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Prompts {
+        /// By name.
+        pub prompts: Vec<PromptRow>,
+        /// Files that are not in force as they are.
+        #[serde(default)]
+        pub faults: Vec<PromptFault>,
+        /// Which version; [`crate::ConversationInfo::prompts`] tells of another.
+        pub version: u64,
+    }
+
+    /// What responses used.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Responses {
+        /// The newest first.
+        pub responses: Vec<ResponseRow>,
+        /// Whether there are older ones.
+        pub has_older: bool,
+    }
+
+    /// What one response used.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ResponseRow {
+        /// The answer.
+        pub entry: EntryId,
+        /// Milliseconds since the Unix epoch.
+        pub at_ms: u64,
+        /// Which model.
+        pub model: ModelRef,
+        /// What it used and what that cost; `None`: the provider did not say.
+        pub usage: Option<Usage>,
+        /// Why it ended, in the provider's word.
+        pub stop: Option<String>,
+        /// Whether it is only a part: the stream broke, or someone stopped it.
+        pub incomplete: bool,
     }
 
     /// The share links.

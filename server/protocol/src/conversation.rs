@@ -80,6 +80,15 @@ pub struct ConversationInfo {
     /// The error that `conversation.retry` would try again, where the last input failed.
     #[serde(default)]
     pub failed: Option<EntryId>,
+    /// What the last answer used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Usage>,
+    /// Responses of the whole session whose cost is not known: the sum in `usage` is without them.
+    #[serde(default)]
+    pub unpriced: u64,
+    /// Which version of the templates and skills holds; with another, `prompts.list` has other rows.
+    #[serde(default)]
+    pub prompts: u64,
 }
 
 /// How a submission meets a turn that is going on.

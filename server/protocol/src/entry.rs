@@ -349,4 +349,15 @@ pub struct Usage {
     pub cache_read: Option<u64>,
     /// Input that went into the provider's cache.
     pub cache_write: Option<u64>,
+    /// What it cost by the price table, in billionths of the table's currency; `None`: not known, which is not nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nanos: Option<u64>,
+}
+
+impl Usage {
+    /// Returns how much of the input came from the provider's cache, in hundredths; `None` where that is not known.
+    pub fn cached_percent(&self) -> Option<u64> {
+        let (input, read) = (self.input.filter(|input| *input > 0)?, self.cache_read?);
+        Some((read.min(input)).saturating_mul(100) / input)
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     Call, CallError, ConversationDelta, ConversationId, ConversationState, SessionId, SessionRow,
-    SessionsDelta, Who,
+    SessionsDelta, SettingsState, Who,
 };
 
 /// From a client.
@@ -108,6 +108,8 @@ pub enum Topic {
         /// The conversation in it.
         conversation: ConversationId,
     },
+    /// The settings; the owner's alone.
+    Settings,
 }
 
 /// A topic as it is.
@@ -118,6 +120,8 @@ pub enum TopicState {
     Sessions(Vec<SessionRow>),
     /// Of [`Topic::Conversation`].
     Conversation(Box<ConversationState>),
+    /// Of [`Topic::Settings`].
+    Settings(Box<SettingsState>),
 }
 
 /// A change to a topic.
@@ -128,6 +132,8 @@ pub enum TopicDelta {
     Sessions(SessionsDelta),
     /// Of [`Topic::Conversation`].
     Conversation(ConversationDelta),
+    /// Of [`Topic::Settings`]: all of it anew.
+    Settings(Box<SettingsState>),
 }
 
 /// Why a frame was not taken.

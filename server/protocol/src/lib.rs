@@ -8,7 +8,9 @@ mod frame;
 mod ids;
 pub mod limits;
 mod model;
+mod prompts;
 mod session;
+mod settings;
 mod share;
 
 pub use call::{Answer, Call, CallError, ErrorCode, Method, PlainCall, replies};
@@ -28,8 +30,13 @@ pub use ids::{
     AccessId, AttachmentId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId,
     SessionId, SubmissionId, TurnId,
 };
-pub use model::{ModelInfo, ModelRef, Policy, Thinking};
+pub use model::{ModelInfo, ModelRef, Policy, Price, Thinking};
+pub use prompts::{PromptFault, PromptKind, PromptRow};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
+pub use settings::{
+    CompactionSettings, PromptCache, QueueMode, RetrySettings, SettingChange, Settings,
+    SettingsFault, SettingsState, ToolRule,
+};
 pub use share::{DeviceRow, Guest, Person, Presence, Share, Standing, share_words};
 
 /// The version of this protocol; the server names its own in [`ServerFrame::Hello`].

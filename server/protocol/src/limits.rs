@@ -42,3 +42,15 @@ pub const TAIL_LINES: usize = 2_000;
 pub const TAIL_BYTES: usize = 50 << 10;
 /// Submissions that may wait in one conversation.
 pub const QUEUED_SUBMISSIONS: usize = 32;
+/// Patterns in the scope of model cycling, at most.
+pub const CYCLE_PATTERNS: usize = 500;
+/// Longest of these patterns, in characters.
+pub const CYCLE_PATTERN_CHARS: usize = 300;
+/// Models that one search finds, at most.
+pub const MODELS_FOUND: usize = 300;
+/// Longest query for models, in characters.
+pub const MODELS_QUERY_CHARS: usize = 200;
+/// Rows of responses in one reply, at most.
+pub const RESPONSE_ROWS: usize = 200;
+/// Settings that one call changes, at most.
+pub const SETTING_CHANGES: usize = 64;

@@ -48,6 +48,32 @@ pub struct ModelInfo {
     /// Whether it is the stand-in that is no language model.
     #[serde(default)]
     pub practice: bool,
+    /// What it costs; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+impl ModelInfo {
+    /// Returns the level, or off where the model does not have it.
+    pub fn fitting(&self, level: Thinking) -> Thinking {
+        match self.thinking.contains(&level) {
+            true => level,
+            false => Thinking::Off,
+        }
+    }
+}
+
+/// What a million tokens cost, in millionths of the price table's currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// Of input that is in no cache.
+    pub input: u64,
+    /// Of output.
+    pub output: u64,
+    /// Of input that comes from the cache; `None`: not known.
+    pub cache_read: Option<u64>,
+    /// Of input that goes into the cache; `None`: not known.
+    pub cache_write: Option<u64>,
 }
 
 /// How much a model thinks before it answers.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, SessionId, Topic, Who, decode, limits::CLIENT_FRAME_BYTES,
+    Call, CallError, ClientFrame, SessionId, SettingsState, Topic, Who, decode,
+    limits::CLIENT_FRAME_BYTES,
 };
 use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
 use serde::Deserialize;
@@ -112,6 +113,8 @@ pub enum Input {
         /// Why, for a person.
         reason: String,
     },
+    /// The settings changed, or what is wrong with their file.
+    Settings(Box<SettingsState>),
     /// Who is in a session is to be looked at again.
     PresenceDue(SessionId),
     /// There is another bundle.

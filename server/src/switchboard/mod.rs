@@ -5,6 +5,7 @@ mod event;
 mod home;
 mod presence;
 mod seats;
+mod settings;
 mod workers;
 
 #[cfg(test)]
@@ -18,7 +19,7 @@ use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
     AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Topic, Who, encode, limits,
+    SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
@@ -45,6 +46,7 @@ pub struct Switchboard {
     present: presence::Due,
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
+    settings: settings::Board,
     down: bool,
 }
 
@@ -71,6 +73,7 @@ impl Switchboard {
             machine,
             present: presence::Due::default(),
             home_dir: String::new(),
+            settings: settings::Board::new(epoch),
             down: false,
         }
     }
@@ -85,6 +88,11 @@ impl Switchboard {
     /// Returns the home list.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Returns the settings that hold.
+    pub fn settings(&self) -> &Settings {
+        self.settings.settings()
     }
 
     /// Returns how many of everything there are.
@@ -152,6 +160,7 @@ impl Switchboard {
                 cause,
                 reason,
             } => self.access_ended(&whose, cause, &reason, out),
+            Input::Settings(state) => self.settings_changed(*state, out),
             Input::PresenceDue(session) => self.presence_due(&session, out),
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
@@ -313,7 +322,7 @@ impl Switchboard {
             Access::Unknown => Err(unknown_session()),
         };
         let ready = allowed.and_then(|()| match &topic {
-            Topic::Sessions => Ok(()),
+            Topic::Sessions | Topic::Settings => Ok(()),
             Topic::Conversation { session, .. } => self.can_work(session),
         });
         match ready {
@@ -336,6 +345,7 @@ impl Switchboard {
         }
         match &topic {
             Topic::Sessions => self.send_home(connection, out),
+            Topic::Settings => self.send_settings(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
                 self.presence_changed(&session, out);
@@ -475,7 +485,11 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => true,
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {} => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }
@@ -492,7 +506,9 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::Fork { .. }
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
-        | Call::FilesFind { .. } => false,
+        | Call::FilesFind { .. }
+        | Call::PromptsList { .. }
+        | Call::Responses { .. } => false,
     }
 }
 

@@ -258,7 +258,7 @@ impl Seats {
 
 fn session_of(topic: &Topic) -> Option<&SessionId> {
     match topic {
-        Topic::Sessions => None,
+        Topic::Sessions | Topic::Settings => None,
         Topic::Conversation { session, .. } => Some(session),
     }
 }

@@ -32,6 +32,8 @@ struct Worker {
     quick_crashes: u32,
     watchers: u32,
     busy: bool,
+    /// Which settings it was started with, or newer ones.
+    settings: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +55,12 @@ impl Workers {
 
     pub(super) fn is_ready(&self, session: &SessionId) -> bool {
         self.0.get(session).is_some_and(|w| w.phase == Phase::Ready)
+    }
+
+    /// Returns those that can be told something.
+    pub(super) fn ready(&self) -> Vec<SessionId> {
+        let ready = self.0.iter().filter(|(_, w)| w.phase == Phase::Ready);
+        ready.map(|(id, _)| id.clone()).collect()
     }
 
     pub(super) fn set_busy(&mut self, session: &SessionId, busy: bool) {
@@ -112,9 +120,11 @@ impl Workers {
 impl Switchboard {
     /// Starts a worker where none lives or is about to.
     pub(super) fn want_worker(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
+        let version = self.settings.version();
         let worker = self.workers.entry(session);
         if worker.phase == Phase::Absent && !self.down {
             worker.phase = Phase::Starting;
+            worker.settings = version;
             out.push(Effect::Start(session.clone()));
         }
     }
@@ -206,6 +216,10 @@ impl Switchboard {
         if let Some(kept) = self.home.opened(session) {
             out.push(Effect::Save(Box::new(kept)));
         }
+        if worker.settings != self.settings.version() {
+            out.push(self.settings_for(session.clone()));
+        }
+        let worker = self.workers.entry(session);
         for message in std::mem::take(&mut worker.queue) {
             out.push(Effect::Tell {
                 session: session.clone(),

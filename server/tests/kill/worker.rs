@@ -92,6 +92,7 @@ impl<'a> Story<'a> {
             owner_name: "Ada".into(),
             idle_seconds: 600,
             generation: self.life,
+            settings: Default::default(),
         })));
         (child, peer)
     }

@@ -19,7 +19,7 @@ enum Need {
 
 fn need(method: Method) -> Need {
     match method {
-        Method::History | Method::OutputRead => Need::Read,
+        Method::History | Method::OutputRead | Method::Responses => Need::Read,
         Method::Submit
         | Method::Withdraw
         | Method::Stop
@@ -30,7 +30,8 @@ fn need(method: Method) -> Need {
         | Method::Exclude
         | Method::OpenChild
         | Method::Fork
-        | Method::FilesFind => Need::Write,
+        | Method::FilesFind
+        | Method::PromptsList => Need::Write,
         Method::AnswerQuestion => Need::Approve,
         Method::Configure
         | Method::ArchiveChild
@@ -47,7 +48,11 @@ fn need(method: Method) -> Need {
         | Method::ShareList
         | Method::ShareRevoke
         | Method::DeviceList
-        | Method::DeviceSignOut => Need::Own,
+        | Method::DeviceSignOut
+        | Method::SettingsGet
+        | Method::SettingsSave
+        | Method::ModelsFind
+        | Method::ModelsScope => Need::Own,
     }
 }
 
@@ -130,7 +135,7 @@ mod tests {
     fn a_viewing_guest_only_reads() {
         assert_eq!(
             allowed(&guest(GuestMode::View, false)),
-            ["conversation.history", "output.read"]
+            ["conversation.history", "output.read", "usage.responses"]
         );
     }
 
@@ -151,7 +156,9 @@ mod tests {
                 "conversation.exclude",
                 "conversation.open",
                 "conversation.fork",
-                "files.find"
+                "files.find",
+                "prompts.list",
+                "usage.responses"
             ]
         );
         assert!(allowed(&guest(GuestMode::Full, true)).contains(&"conversation.answer"));

@@ -2,8 +2,8 @@
 //! Summaries are not here.
 
 use porthole_protocol::{
-    Author, AuthorKind, CallError, ConversationId, Entry, EntryBody, EntryId, ErrorCode, RequestId,
-    SendMode, ToolDetail, ToolOutcome, Usage, replies,
+    Author, AuthorKind, Block, CallError, ConversationId, Entry, EntryBody, EntryId, ErrorCode,
+    RequestId, SendMode, ToolDetail, ToolOutcome, Usage, replies,
 };
 
 use crate::{
@@ -136,6 +136,8 @@ impl Conversation {
             archived: false,
             dir: None,
             depth: self.row.depth + 1,
+            unpriced: 0,
+            for_guests: Default::default(),
         }
     }
 
@@ -192,6 +194,7 @@ impl Conversation {
         let title = title.or(first).unwrap_or("a task");
         let mut row = self.child_row(Some(title.to_owned()));
         row.call = Some(call.call.clone());
+        row.for_guests = self.bound_to();
         let child = row.id;
         let submission = SubmissionRow {
             id: self.counters.submission(),
@@ -227,6 +230,7 @@ impl Conversation {
 
     /// Notes what an entry says of how the conversation stands.
     pub(crate) fn note(&mut self, entry: &Entry) {
+        self.note_asker(entry);
         match &entry.body {
             EntryBody::Error { text, .. } => {
                 self.failed = Some(entry.id);
@@ -245,6 +249,28 @@ impl Conversation {
                 }
             }
             EntryBody::Message { .. } | EntryBody::Reset => self.failed = None,
+            _ => {}
+        }
+    }
+
+    /// Notes whose messages wait for an answer, and what the last answer used.
+    fn note_asker(&mut self, entry: &Entry) {
+        match &entry.body {
+            EntryBody::Message { .. } if entry.author.kind == AuthorKind::Guest => {
+                self.guests.insert(entry.author.id.clone());
+            }
+            EntryBody::Answer {
+                usage,
+                blocks,
+                incomplete,
+                ..
+            } => {
+                self.last = *usage;
+                let calls = |block: &Block| matches!(block, Block::ToolCall { .. });
+                if !incomplete && !blocks.iter().any(calls) {
+                    self.guests.clear();
+                }
+            }
             _ => {}
         }
     }

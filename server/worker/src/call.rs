@@ -14,8 +14,6 @@ use crate::{
     turn::LiveTurn,
 };
 
-/// Calls that only read, at most so many at a time.
-const READS_AT_ONCE: usize = 4;
 /// Told to the model where its arguments were no JSON.
 const NOT_JSON: &str =
     "The arguments of this call were not valid JSON, so it did not run. Make the call again.";
@@ -75,6 +73,7 @@ impl LiveCall {
 impl LiveTurn {
     /// Returns the first call that may begin now: reads beside reads, everything else alone and in order.
     pub(crate) fn startable(&self) -> Option<usize> {
+        let most = usize::try_from(self.settings.tools_at_once).unwrap_or(1);
         let mut running = 0;
         // What a script calls begins at once: its script is all that runs.
         let own = |(_, call): &(usize, &LiveCall)| call.row.parent.is_none();
@@ -82,7 +81,7 @@ impl LiveTurn {
             match call.phase {
                 Phase::Done => {}
                 Phase::Running if call.reads() => running += 1,
-                Phase::Queued if running == 0 || (call.reads() && running < READS_AT_ONCE) => {
+                Phase::Queued if running == 0 || (call.reads() && running < most) => {
                     return Some(at);
                 }
                 Phase::Queued | Phase::Running | Phase::Previewing | Phase::Asking(_) => {
@@ -123,7 +122,12 @@ impl Conversation {
     }
 
     pub(crate) fn begin_call(&mut self, at: usize, out: &mut Out) {
-        let Some(call) = self.turn.as_mut().and_then(|turn| turn.calls.get_mut(at)) else {
+        let bound = self.bound_to();
+        let Some(turn) = self.turn.as_mut() else {
+            return;
+        };
+        let turn_settings = std::sync::Arc::clone(&turn.settings);
+        let Some(call) = turn.calls.get_mut(at) else {
             return;
         };
         let planned = match &call.planned {
@@ -134,7 +138,8 @@ impl Conversation {
             }
         };
         let key = policy::key(&call.row.tool, &planned.subject, &planned.effect);
-        match policy::decide(self.row.policy, &planned.effect, &self.allowed, &key) {
+        let stand = policy::Stand::new(&turn_settings, self.row.policy, &bound, &call.row.tool);
+        match policy::decide(stand, &planned.effect, &self.allowed, &key) {
             Verdict::Run => self.start_call(at, out),
             Verdict::Refuse(why) => {
                 let result = told(ToolOutcome::Denied, "refused", why.to_owned());

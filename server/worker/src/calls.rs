@@ -34,6 +34,10 @@ pub(crate) enum Ask {
     History { before: Option<u64>, limit: usize },
     /// A range of a command's output.
     Output(OutputRange),
+    /// What answers used.
+    Responses { before: Option<u64>, limit: usize },
+    /// What can be typed as `/name`.
+    Prompts,
     /// Names below the working directory.
     Files { query: String, limit: usize },
 }
@@ -76,6 +80,8 @@ fn conversation(call: &Call) -> ConversationId {
         | Call::Fork { conversation, .. }
         | Call::ArchiveChild { conversation, .. }
         | Call::Move { conversation, .. }
+        | Call::PromptsList { conversation, .. }
+        | Call::Responses { conversation, .. }
         | Call::FilesFind { conversation, .. } => *conversation,
         _ => ConversationId::ROOT,
     }
@@ -264,6 +270,23 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
                 limit: limit.clamp(1, limits::FILES_FOUND),
             })
         }
+        Call::PromptsList { session, .. } => {
+            at(own, &session)?;
+            Ok(Ask::Prompts)
+        }
+        Call::Responses {
+            session,
+            conversation: _,
+            before,
+            limit,
+        } => {
+            at(own, &session)?;
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            Ok(Ask::Responses {
+                before: before.map(|id| id.0),
+                limit: limit.clamp(1, limits::RESPONSE_ROWS),
+            })
+        }
         Call::SessionCreate { .. }
         | Call::SessionRename { .. }
         | Call::SessionPin { .. }
@@ -276,7 +299,11 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceList {}
-        | Call::DeviceSignOut { .. } => Err(not_here(method)),
+        | Call::DeviceSignOut { .. }
+        | Call::SettingsGet {}
+        | Call::SettingsSave { .. }
+        | Call::ModelsFind { .. }
+        | Call::ModelsScope {} => Err(not_here(method)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Compaction: a summary by the model takes the place of what came before. Nothing is deleted: people go on reading it.
 //! A summary that fails changes nothing.
 
+use std::sync::Arc;
+
 use porthole_protocol::{CallError, EntryBody, EntryId, ErrorCode};
 
 use crate::{
@@ -10,8 +12,6 @@ use crate::{
     turn::{LiveTurn, Stage},
 };
 
-/// Of the window, in hundredths: with more than this in it, it is summed up before the next request.
-const NEARLY_FULL: u64 = 85;
 /// Fewer tokens than this are never summed up by themselves: instructions and tools alone may be more.
 const WORTH_IT: u64 = 2_000;
 
@@ -33,7 +33,7 @@ impl Conversation {
             }),
         };
         out.record(Record::Turn(row.clone()));
-        self.turn = Some(LiveTurn::new(row, Vec::new()));
+        self.turn = Some(LiveTurn::new(row, Vec::new(), Arc::clone(&self.settings)));
         self.summarize(out);
         Ok(())
     }
@@ -42,8 +42,13 @@ impl Conversation {
     pub(crate) fn is_nearly_full(&self) -> bool {
         let limit = self.model.as_ref().and_then(|model| model.context);
         let tokens = self.tokens();
-        let may = self.turn.as_ref().is_some_and(|turn| !turn.compacted);
-        may && limit.is_some_and(|limit| tokens > WORTH_IT && tokens * 100 > limit * NEARLY_FULL)
+        let Some(turn) = self.turn.as_ref().filter(|turn| !turn.compacted) else {
+            return false;
+        };
+        let wish = &turn.settings.compaction;
+        let full = |limit| tokens * 100 > limit * u64::from(wish.at_percent);
+        wish.automatic
+            && limit.is_some_and(|limit| tokens > WORTH_IT && full(limit))
             && self.is_more_than_asked()
     }
 
@@ -88,10 +93,9 @@ impl Conversation {
         };
         let texts: Vec<_> = response.blocks.iter().filter_map(text).collect();
         let summary = texts.join("\n\n").trim().to_owned();
-        if let Some(usage) = &response.usage {
-            self.add_usage(usage);
-            self.record_row(out);
-        }
+        let usage = response.usage.map(|usage| self.priced(usage));
+        self.add_usage(usage.as_ref());
+        self.record_row(out);
         if summary.is_empty() {
             return self.not_summed_up("the model wrote nothing", out);
         }
@@ -115,10 +119,7 @@ impl Conversation {
 
     /// A summary failed for good: that is said, and nothing else is changed.
     pub(crate) fn compaction_failed(&mut self, error: &ModelError, out: &mut Out) {
-        if let Some(usage) = &error.partial.usage {
-            self.add_usage(usage);
-            self.record_row(out);
-        }
+        self.spent(error, out);
         self.not_summed_up(&error.message, out);
     }
 

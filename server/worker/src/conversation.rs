@@ -4,19 +4,20 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
 use porthole_protocol::{
     Answer, Attachment, Author, AuthorKind, CallError, CallId, ConversationId, Entry, EntryBody,
-    EntryId, ErrorCode, ModelInfo, Policy, QuestionId, RequestId, RunId, RunOutput, SendMode,
-    SubmissionId, Thinking, ToolDetail, TurnId, Usage, replies,
+    EntryId, ErrorCode, ModelInfo, Policy, QuestionId, RequestId, RetrySettings, RunId, RunOutput,
+    SendMode, Settings, SubmissionId, Thinking, ToolDetail, TurnId, Usage, replies,
 };
 use serde_json::Value;
 
 use crate::{
     location::Place,
-    model::{AnswerBlock, ModelError, Piece, Response, ToolDefinition},
+    model::{self, AnswerBlock, ModelError, Piece, Response, ToolDefinition},
     prompt::Context,
     record::{ConversationRow, Counters, QuestionRow, Record, RequestRow, SubmissionRow},
     shell::LiveShell,
@@ -223,7 +224,7 @@ pub(crate) struct Rules {
     pub(crate) definitions: fn() -> Vec<ToolDefinition>,
     pub(crate) plan: fn(&str, &Value, &Place) -> Result<Planned, PlanError>,
     pub(crate) subject: fn(&str, &Value) -> String,
-    pub(crate) retry_delay: fn(&ModelError, u32, f64) -> Option<Duration>,
+    pub(crate) retry_delay: fn(&RetrySettings, &ModelError, u32, f64) -> Option<Duration>,
     /// Whether there may be tools of servers, to be asked for when a turn begins.
     pub(crate) servers: bool,
 }
@@ -289,6 +290,12 @@ pub(crate) struct Conversation {
     /// Whether an answer came since this was last taken.
     pub(crate) answered: bool,
     pub(crate) rules: Rules,
+    /// What the owner set; a turn has its own copy from when it began.
+    pub(crate) settings: Arc<Settings>,
+    /// The guests among those whose messages are not answered yet.
+    pub(crate) guests: BTreeSet<String>,
+    /// What the last answer used.
+    pub(crate) last: Option<Usage>,
 }
 
 impl Conversation {
@@ -379,10 +386,7 @@ impl Conversation {
                 model,
                 thinking,
                 policy,
-            } => {
-                self.configure(model, thinking, policy, out);
-                Ok(done(()))
-            }
+            } => self.configure(model, thinking, policy, out).map(done),
             Request::Shell { command, included } => {
                 self.shell(author, command, included, out).map(json)
             }
@@ -422,14 +426,35 @@ impl Conversation {
         thinking: Option<Thinking>,
         policy: Option<Policy>,
         out: &mut Out,
-    ) {
+    ) -> Result<(), CallError> {
+        let info = model.as_deref().or(self.model.as_ref());
+        if let (Some(level), Some(info)) = (thinking, info)
+            && level != info.fitting(level)
+        {
+            return Err(no_such_level(info, level));
+        }
+        // A level that the new model does not have is given up; a model that is gone says nothing of its levels.
+        let level = thinking.unwrap_or(self.row.thinking);
+        self.row.thinking = info.map_or(level, |info| info.fitting(level));
         if let Some(info) = model {
             self.row.model = info.model.clone();
             self.model = Some(*info);
         }
-        self.row.thinking = thinking.unwrap_or(self.row.thinking);
         self.row.policy = policy.unwrap_or(self.row.policy);
         self.record_row(out);
+        Ok(())
+    }
+
+    /// Returns the tools of a turn that begins now.
+    pub(crate) fn definitions(&self) -> Vec<ToolDefinition> {
+        let mut definitions = (self.rules.definitions)();
+        definitions.retain(|tool| self.settings.offers(&tool.name));
+        definitions
+    }
+
+    /// Returns the guests that bind what tools may do now.
+    pub(crate) fn bound_to(&self) -> BTreeSet<String> {
+        self.guests.union(&self.row.for_guests).cloned().collect()
     }
 
     pub(crate) fn record_row(&self, out: &mut Out) {
@@ -466,13 +491,30 @@ impl Conversation {
         self.context.tokens(self.overhead)
     }
 
-    pub(crate) fn add_usage(&mut self, usage: &Usage) {
+    /// Returns it with what it cost, where that is known.
+    pub(crate) fn priced(&self, usage: Usage) -> Usage {
+        let price = self.model.as_ref().and_then(|model| model.price);
+        let cost_nanos = price.and_then(|price| model::cost_nanos(&price, &usage));
+        Usage {
+            cost_nanos,
+            ..usage
+        }
+    }
+
+    /// Counts what a response used; `None`: the provider did not say.
+    pub(crate) fn add_usage(&mut self, usage: Option<&Usage>) {
+        let practice = self.model.as_ref().is_some_and(|model| model.practice);
+        if !practice && usage.is_none_or(|usage| usage.cost_nanos.is_none()) {
+            self.row.unpriced += 1;
+        }
+        let Some(usage) = usage else { return };
         let sum = &mut self.row.usage;
         for (total, more) in [
             (&mut sum.input, usage.input),
             (&mut sum.output, usage.output),
             (&mut sum.cache_read, usage.cache_read),
             (&mut sum.cache_write, usage.cache_write),
+            (&mut sum.cost_nanos, usage.cost_nanos),
         ] {
             if let Some(more) = more {
                 *total = Some(total.unwrap_or(0).saturating_add(more));
@@ -484,6 +526,18 @@ impl Conversation {
     pub(crate) fn is_idle(&self) -> bool {
         self.turn.is_none() && self.shells.is_empty()
     }
+}
+
+/// Returns the refusal of a thinking level that a model does not have.
+fn no_such_level(info: &ModelInfo, level: Thinking) -> CallError {
+    let word = |level: &Thinking| format!("{level:?}").to_lowercase();
+    let levels: Vec<_> = info.thinking.iter().map(word).collect();
+    let hint = match levels.as_slice() {
+        [] => "it does not think ahead; choose another model for that".to_owned(),
+        levels => format!("it has off, {}", levels.join(", ")),
+    };
+    let message = format!("`{}` has no thinking level `{}`", info.model, word(&level));
+    CallError::new(ErrorCode::Invalid, message).hint(hint)
 }
 
 /// Returns Porthole itself as an author.

@@ -1,5 +1,7 @@
 //! A model request that failed: another try, or one error entry for the input it failed and what had arrived.
 
+use std::sync::Arc;
+
 use porthole_protocol::EntryBody;
 
 use crate::{
@@ -24,9 +26,11 @@ impl Conversation {
             return;
         };
         let summing_up = turn.stage == Stage::Compacting;
-        let delay = retry_delay(&error, turn.tries + 1, jitter);
+        let settings = Arc::clone(&turn.settings);
+        let delay = retry_delay(&settings.retry, &error, turn.tries + 1, jitter);
         let overflow = error.kind == ModelErrorKind::ContextOverflow;
-        if overflow && !summing_up && !turn.compacted && self.is_more_than_asked() {
+        let may_sum_up = settings.compaction.automatic && !summing_up && !turn.compacted;
+        if overflow && may_sum_up && self.is_more_than_asked() {
             self.spent(&error, out);
             return self.compact_first(out);
         }
@@ -52,7 +56,16 @@ impl Conversation {
         }
         let id = turn.row.id;
         self.keep_partial(error.partial.as_ref(), out);
-        let (text, hint) = self.failure(error);
+        let asked = error.retry_after.filter(|_| error.retryable);
+        let (text, mut hint) = self.failure(error);
+        if let (Some(asked), Some(most)) = (asked, settings.retry.longest_asked_s)
+            && asked.as_secs() > most
+        {
+            let seconds = asked.as_secs();
+            hint = format!(
+                "the provider asks for a wait of {seconds} s, and `retry.longest_asked_s` allows {most}; `/retry` then"
+            );
+        }
         self.add(
             porthole(),
             Some(id),
@@ -66,9 +79,10 @@ impl Conversation {
     }
 
     /// Counts what a try used that leads to no answer.
-    fn spent(&mut self, error: &ModelError, out: &mut Out) {
-        if let Some(usage) = &error.partial.usage {
-            self.add_usage(usage);
+    pub(crate) fn spent(&mut self, error: &ModelError, out: &mut Out) {
+        if let Some(usage) = error.partial.usage {
+            let usage = self.priced(usage);
+            self.add_usage(Some(&usage));
             self.record_row(out);
         }
     }

@@ -166,10 +166,13 @@ impl Hands {
         }
     }
 
-    /// Returns the model that new sessions get; `None`: see [`Self::complaint`].
-    pub(crate) fn default_model(&self) -> Option<ModelRef> {
+    /// Returns the model that new sessions get, where the owner chose this one; `None`: see [`Self::complaint`].
+    pub(crate) fn default_model(&self, chosen: Option<&ModelRef>) -> Option<ModelRef> {
         match self {
-            Self::Real(real) => real.inventory.as_ref().ok().map(Inventory::default_model),
+            Self::Real(real) => {
+                let inventory = real.inventory.as_ref().ok()?;
+                Some(inventory.default_with(chosen))
+            }
             #[cfg(test)]
             Self::Scripted(script) => Some(script.model()),
         }

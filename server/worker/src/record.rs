@@ -1,6 +1,8 @@
 //! What is kept of a session, as plain rows: what the core asks to have committed and what it starts from again.
 //! It knows no SQL and decides nothing.
 
+use std::collections::BTreeSet;
+
 use porthole_protocol::{
     Attachment, Author, CallId, ConversationId, Entry, EntryId, ModelRef, NestedCall, Policy,
     Question, QuestionId, RequestId, RunId, SendMode, SubmissionId, Thinking, TurnId, Usage,
@@ -69,6 +71,12 @@ pub(crate) struct ConversationRow {
     /// How many conversations are above it.
     #[serde(default)]
     pub(crate) depth: u32,
+    /// Responses whose cost is not known.
+    #[serde(default)]
+    pub(crate) unpriced: u64,
+    /// The guests whose turn opened it: they bind what its tools may do.
+    #[serde(default)]
+    pub(crate) for_guests: BTreeSet<String>,
 }
 
 /// Where a fork leaves the conversation that it continues.

@@ -1,9 +1,10 @@
 //! A conversation from its rows, and taking up what a crash interrupted. A call that had started is not run again.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use porthole_protocol::{
-    Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, RunOutput, ToolDetail, ToolOutcome,
+    Block, CallId, EntryBody, ModelInfo, QuestionState, RunId, RunOutput, Settings, ToolDetail,
+    ToolOutcome,
 };
 use serde_json::Value;
 
@@ -33,6 +34,7 @@ impl Conversation {
         model: Option<ModelInfo>,
         place: Place,
         rules: Rules,
+        settings: Arc<Settings>,
     ) -> Self {
         let mut conversation = Self {
             row: loaded.row,
@@ -52,6 +54,9 @@ impl Conversation {
             updated_ms: loaded.updated_ms,
             answered: false,
             rules,
+            settings,
+            guests: BTreeSet::new(),
+            last: None,
         };
         for (entry, blocks) in &loaded.active {
             conversation.note(entry);
@@ -67,7 +72,11 @@ impl Conversation {
         let shells = loaded.shells.into_iter();
         conversation.shells = shells.map(|row| LiveShell { row, output: None }).collect();
         if let Some(row) = loaded.turn {
-            let mut turn = LiveTurn::new(row, (rules.definitions)());
+            let mut turn = LiveTurn::new(
+                row,
+                conversation.definitions(),
+                Arc::clone(&conversation.settings),
+            );
             let of_turn = |entry: &porthole_protocol::Entry| {
                 entry.turn == Some(turn.row.id)
                     && matches!(entry.body, EntryBody::Compaction { .. })

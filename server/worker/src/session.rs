@@ -13,10 +13,11 @@ use std::{
     io,
     os::unix::net::UnixStream,
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
-use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput};
+use porthole_protocol::{CallError, ConversationId, ErrorCode, RunOutput, Settings, Thinking};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::{AbortHandle, JoinHandle},
@@ -77,7 +78,12 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
     let open = match reader.next().await? {
         Some(ToWorker::Open(open)) => open,
         Some(ToWorker::Stop) | None => return Ok(()),
-        Some(ToWorker::Call { .. } | ToWorker::Watch { .. } | ToWorker::Watchers { .. }) => {
+        Some(
+            ToWorker::Call { .. }
+            | ToWorker::Watch { .. }
+            | ToWorker::Watchers { .. }
+            | ToWorker::Settings(_),
+        ) => {
             return Err(RunError::NotOpened);
         }
     };
@@ -134,6 +140,8 @@ pub(crate) struct Session {
     /// Bytes of instructions and tools in a request, as far as known.
     overhead: u64,
     home: Option<PathBuf>,
+    /// What the owner set, as far as it is known here.
+    settings: Arc<Settings>,
 }
 
 /// A model request that goes on.
@@ -170,8 +178,10 @@ impl Session {
     ) -> Result<Self, (Writer, CallError)> {
         let (events, happened) = mpsc::unbounded_channel();
         let (progress, progressed) = mpsc::unbounded_channel();
+        let settings = Arc::new(open.settings.clone());
         let (nest, asked) = mpsc::unbounded_channel();
         let mut session = Self {
+            settings,
             open,
             store,
             hands,
@@ -217,16 +227,17 @@ impl Session {
             .open
             .model
             .clone()
-            .or_else(|| self.hands.default_model());
+            .or_else(|| self.hands.default_model(self.settings.model.as_ref()));
         let Some(model) = chosen else {
             let (message, hint) = self.hands.complaint().unwrap_or_default();
             return Err(CallError::new(ErrorCode::Unavailable, message).hint(hint));
         };
+        let info = self.hands.info(&model);
         let record = Record::Conversation(ConversationRow {
             id: ConversationId::ROOT,
             model,
-            thinking: Default::default(),
-            policy: Default::default(),
+            thinking: info.map_or(Thinking::Off, |info| info.fitting(self.settings.thinking)),
+            policy: self.settings.policy,
             title: None,
             paused: false,
             usage: Default::default(),
@@ -236,6 +247,8 @@ impl Session {
             archived: false,
             dir: None,
             depth: 0,
+            unpriced: 0,
+            for_guests: Default::default(),
         });
         let done = self.store.commit(vec![record]).await;
         done.map_err(|error| error.to_call_error())
@@ -299,10 +312,22 @@ impl Session {
                 }
                 self.settle_timers();
             }
+            ToWorker::Settings(settings) => self.take_settings(*settings).await,
             ToWorker::Open(_) | ToWorker::Stop => {
                 tracing::warn!("the server opened this session twice");
             }
         }
+    }
+
+    /// Takes other settings. A turn that goes on keeps those it began with.
+    async fn take_settings(&mut self, settings: Settings) {
+        self.settings = Arc::new(settings);
+        for seat in self.seats.values_mut() {
+            if let Ok(conversation) = &mut seat.live {
+                conversation.settings = Arc::clone(&self.settings);
+            }
+        }
+        self.show().await;
     }
 
     async fn timer(&mut self) {

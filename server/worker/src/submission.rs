@@ -4,8 +4,8 @@
 //! waits; the next submission ends the wait, and its turn takes all that waited, oldest first, and itself last.
 
 use porthole_protocol::{
-    Attachment, Author, AuthorKind, CallError, EntryBody, ErrorCode, RequestId, SendMode,
-    SubmissionId, TurnId, limits, replies,
+    Attachment, Author, AuthorKind, CallError, EntryBody, ErrorCode, QueueMode, RequestId,
+    SendMode, SubmissionId, TurnId, limits, replies,
 };
 
 use crate::{
@@ -99,8 +99,14 @@ impl Conversation {
         if self.turn.is_some() || self.row.paused || self.queue.is_empty() {
             return;
         }
-        let mut taken = vec![self.queue.remove(0)];
-        taken.extend(self.steers());
+        let taken = match self.settings.follow_up {
+            QueueMode::All => std::mem::take(&mut self.queue),
+            QueueMode::One => {
+                let mut taken = vec![self.queue.remove(0)];
+                taken.extend(self.steers(self.settings.steering));
+                taken
+            }
+        };
         self.begin_turn(taken, out);
     }
 
@@ -112,9 +118,13 @@ impl Conversation {
         }
     }
 
-    /// Takes the steers that wait out of the queue.
-    pub(crate) fn steers(&mut self) -> Vec<SubmissionRow> {
-        self.queue.extract_if(.., |s| s.is_steer()).collect()
+    /// Takes the steers that enter the turn now out of the queue.
+    pub(crate) fn steers(&mut self, mode: QueueMode) -> Vec<SubmissionRow> {
+        let steers = self.queue.extract_if(.., |s| s.is_steer());
+        match mode {
+            QueueMode::All => steers.collect(),
+            QueueMode::One => steers.take(1).collect(),
+        }
     }
 
     /// Makes a submission an entry of a turn.

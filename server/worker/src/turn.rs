@@ -1,7 +1,9 @@
 //! A turn: model requests, tool calls and results until the model has nothing more to call. Each step is committed
 //! as it ends. Single calls, questions, failures, stopping and taking up after a crash are files of their own.
 
-use porthole_protocol::{Block, EntryBody, OpenAnswer, TurnId};
+use std::sync::Arc;
+
+use porthole_protocol::{Block, EntryBody, OpenAnswer, Settings, TurnId};
 
 use crate::{
     call::{LiveCall, Phase},
@@ -30,6 +32,8 @@ pub(crate) struct LiveTurn {
     pub(crate) calls: Vec<LiveCall>,
     /// The tools as they were when the turn began; with those of servers from the first request on.
     pub(crate) definitions: Vec<ToolDefinition>,
+    /// The settings as they were when the turn began.
+    pub(crate) settings: Arc<Settings>,
     /// Whether it is known what servers offer.
     pub(crate) offered: Offered,
     /// Whether what came before was summed up in this turn: once is enough.
@@ -61,7 +65,11 @@ pub(crate) enum Offered {
 }
 
 impl LiveTurn {
-    pub(crate) fn new(row: TurnRow, definitions: Vec<ToolDefinition>) -> Self {
+    pub(crate) fn new(
+        row: TurnRow,
+        definitions: Vec<ToolDefinition>,
+        settings: Arc<Settings>,
+    ) -> Self {
         Self {
             row,
             stage: Stage::Model,
@@ -70,6 +78,7 @@ impl LiveTurn {
             answer: None,
             calls: Vec::new(),
             definitions,
+            settings,
             offered: Offered::Unknown,
             compacted: false,
         }
@@ -96,7 +105,11 @@ impl Conversation {
         };
         let id = row.id;
         out.record(Record::Turn(row.clone()));
-        self.turn = Some(LiveTurn::new(row, (self.rules.definitions)()));
+        self.turn = Some(LiveTurn::new(
+            row,
+            self.definitions(),
+            Arc::clone(&self.settings),
+        ));
         for submission in taken {
             self.take(submission, id, out);
         }
@@ -105,10 +118,14 @@ impl Conversation {
 
     /// Asks the model, after the steers that came in.
     pub(crate) fn request_model(&mut self, out: &mut Out) {
-        let steers = self.steers();
-        let Some(id) = self.turn.as_ref().map(|turn| turn.row.id) else {
+        let Some((id, mode)) = self
+            .turn
+            .as_ref()
+            .map(|turn| (turn.row.id, turn.settings.steering))
+        else {
             return;
         };
+        let steers = self.steers(mode);
         for steer in steers {
             self.take(steer, id, out);
         }
@@ -158,7 +175,10 @@ impl Conversation {
             return;
         };
         turn.offered = Offered::Known;
-        turn.definitions.extend(tools);
+        let offered = tools
+            .into_iter()
+            .filter(|tool| turn.settings.offers(&tool.name));
+        turn.definitions.extend(offered);
         self.request_model(out);
     }
 
@@ -217,15 +237,14 @@ impl Conversation {
             stop,
             usage,
         } = response;
+        let usage = usage.map(|usage| self.priced(usage));
         let mut calls = Vec::new();
         let shown = blocks
             .iter()
             .map(|block| self.shown(block, turn, &mut calls))
             .collect();
-        if let Some(usage) = &usage {
-            self.add_usage(usage);
-            self.record_row(out);
-        }
+        self.add_usage(usage.as_ref());
+        self.record_row(out);
         let model = self.row.model.clone();
         let author = self.model_author();
         let body = EntryBody::Answer {

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use porthole_protocol::{Call, CallError, ModelRef, SessionId, SessionState, Topic, Who};
+use porthole_protocol::{Call, CallError, ModelRef, SessionId, SessionState, Settings, Topic, Who};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Largest head.
@@ -47,6 +47,8 @@ pub enum ToWorker {
         /// How many.
         count: u32,
     },
+    /// The settings changed; they hold from the next turn on.
+    Settings(Box<Settings>),
     /// Finish what can be finished in the grace time, close the store, exit.
     Stop,
 }
@@ -73,6 +75,9 @@ pub struct Open {
     pub idle_seconds: u64,
     /// Distinguishes the lives of a worker; the epoch of its topics.
     pub generation: u64,
+    /// The settings as they are now.
+    #[serde(default)]
+    pub settings: Settings,
 }
 
 /// From the worker to the server.

@@ -137,6 +137,11 @@ impl App {
                 | Call::Models {}
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
+                | Call::SettingsGet {}
+                | Call::ModelsFind { .. }
+                | Call::ModelsScope {}
+                | Call::PromptsList { .. }
+                | Call::Responses { .. }
         );
         if result.is_ok() && !by_itself {
             self.fx.notice.clear_error();
@@ -218,6 +223,21 @@ impl App {
             | Call::ShareRevoke { .. }
             | Call::DeviceSignOut { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
+            }
+            Call::SettingsGet {} | Call::SettingsSave { .. } => {
+                let _: Option<porthole_protocol::SettingsState> = read(result, &mut self.fx);
+            }
+            Call::ModelsFind { .. } => {
+                let _: Option<replies::ModelsFound> = read(result, &mut self.fx);
+            }
+            Call::ModelsScope {} => {
+                let _: Option<replies::Scope> = read(result, &mut self.fx);
+            }
+            Call::PromptsList { .. } => {
+                let _: Option<replies::Prompts> = read(result, &mut self.fx);
+            }
+            Call::Responses { .. } => {
+                let _: Option<replies::Responses> = read(result, &mut self.fx);
             }
             Call::OpenChild { session, .. } | Call::Fork { session, .. } => {
                 if let Some(opened) = read::<replies::Opened>(result, &mut self.fx) {

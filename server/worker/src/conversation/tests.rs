@@ -27,7 +27,7 @@ pub(crate) fn rules() -> Rules {
         },
         plan,
         subject,
-        retry_delay: |error, attempt, _| {
+        retry_delay: |_, error, attempt, _| {
             (error.retryable && attempt <= 3).then(|| Duration::from_millis(u64::from(attempt)))
         },
         servers: false,
@@ -76,6 +76,8 @@ pub(crate) fn loaded() -> Loaded {
             archived: false,
             dir: None,
             depth: 0,
+            unpriced: 0,
+            for_guests: Default::default(),
         },
         counters: Counters::default(),
         active: Vec::new(),

@@ -264,6 +264,7 @@ impl From<Counts> for Usage {
                 .and_then(|d| d.cached_tokens)
                 .or(counts.prompt_cache_hit_tokens),
             cache_write: details.and_then(|d| d.cache_write_tokens),
+            cost_nanos: None,
         }
     }
 }

@@ -145,8 +145,10 @@ mod tests {
             assert_eq!(error.kind, ModelErrorKind::RateLimit);
             assert_eq!(error.retry_after, expected, "{headers:?}");
             match expected {
-                Some(wait) => assert_eq!(retry_delay(&error, 2, 0.5), Some(wait)),
-                None => assert!(retry_delay(&error, 2, 0.5) < exactly(1_000)),
+                Some(wait) => {
+                    assert_eq!(retry_delay(&Default::default(), &error, 2, 0.5), Some(wait))
+                }
+                None => assert!(retry_delay(&Default::default(), &error, 2, 0.5) < exactly(1_000)),
             }
         }
     }

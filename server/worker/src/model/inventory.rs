@@ -25,6 +25,8 @@ const FILE: &str = "models.toml";
 pub struct Inventory {
     models: Vec<Model>,
     default: ModelRef,
+    /// Whether the pair of variables names the default.
+    default_from_variables: bool,
     key_variables: Vec<String>,
 }
 
@@ -71,6 +73,7 @@ impl Inventory {
         Ok(Self {
             models,
             default,
+            default_from_variables: pair(&variable)?.is_some(),
             key_variables,
         })
     }
@@ -91,6 +94,21 @@ impl Inventory {
     /// Returns the model that new sessions get.
     pub fn default_model(&self) -> ModelRef {
         self.default.clone()
+    }
+
+    /// Returns the model that new sessions get where the owner chose this one: it counts where it is there, and no
+    /// variables name another.
+    pub fn default_with(&self, chosen: Option<&ModelRef>) -> ModelRef {
+        let there = |model: &&ModelRef| self.resolve(model).is_some();
+        match chosen.filter(there) {
+            Some(chosen) if !self.default_from_variables => chosen.clone(),
+            _ => self.default.clone(),
+        }
+    }
+
+    /// Returns whether variables name the default.
+    pub fn default_is_from_variables(&self) -> bool {
+        self.default_from_variables
     }
 
     /// Returns the model to talk to; `None`: it is not configured.
@@ -216,6 +234,7 @@ impl<F: Fn(&str) -> Option<String>> Builder<'_, F> {
             ready: key.is_ok(),
             source: source.to_owned(),
             practice: false,
+            price: None,
         };
         let endpoint = Endpoint {
             api: provider.api,

@@ -253,6 +253,7 @@ impl Counts {
             output: self.output_tokens,
             cache_read: read,
             cache_write: write,
+            cost_nanos: None,
         })
     }
 }

@@ -25,6 +25,7 @@ mod sse;
 mod think;
 
 mod practice;
+mod price;
 
 mod debug;
 
@@ -36,6 +37,7 @@ pub use debug::debug_stream;
 pub(crate) use http::Clients;
 pub use inventory::{Inventory, InventoryError, Model};
 pub(crate) use key::{Key, mask};
+pub use price::cost_nanos;
 pub use retry::retry_delay;
 pub use types::{
     AnswerBlock, FileContent, ModelError, ModelErrorKind, Piece, Prompt, PromptFile, PromptItem,

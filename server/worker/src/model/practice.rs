@@ -28,6 +28,7 @@ pub(crate) fn info() -> ModelInfo {
         ready: true,
         source: "built in".to_owned(),
         practice: true,
+        price: None,
     }
 }
 

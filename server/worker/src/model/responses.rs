@@ -374,6 +374,7 @@ impl From<Counts> for Usage {
             output: counts.output_tokens,
             cache_read: counts.input_tokens_details.and_then(|d| d.cached_tokens),
             cache_write: None,
+            cost_nanos: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Answering calls: who may, what was asked, once per request id.
 
 use porthole_protocol::{
-    Attachment, AttachmentId, Call, CallError, ConversationId, ErrorCode, ModelInfo, ModelRef,
-    RequestId, Who, replies,
+    Attachment, AttachmentId, Call, CallError, ConversationId, Entry, EntryBody, ErrorCode,
+    ModelInfo, ModelRef, RequestId, Who, replies,
 };
 
 use super::{Session, events::Event, output};
@@ -67,6 +67,14 @@ impl Session {
                 let running = self.runs.contains_key(range.run.as_str());
                 let runs = self.open.folder.join("runs");
                 let reply = output::read(&runs, &range, running).map(|output| json(&output));
+                return self.reply(ticket, reply).await;
+            }
+            Ask::Responses { before, limit } => {
+                let reply = self.responses(id, before, limit).await;
+                return self.reply(ticket, reply).await;
+            }
+            Ask::Prompts => {
+                let reply = Ok(json(&replies::Prompts::default()));
                 return self.reply(ticket, reply).await;
             }
             Ask::Files { query, limit } => {
@@ -157,6 +165,23 @@ impl Session {
         }))
     }
 
+    async fn responses(
+        &mut self,
+        id: ConversationId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<String, CallError> {
+        if !self.rows.contains_key(&id) {
+            return Err(calls::missing("conversation"));
+        }
+        let found = self.store.answers(self.lineage(id), before, limit).await;
+        let (entries, has_older) = found.map_err(|error| error.to_call_error())?;
+        Ok(json(&replies::Responses {
+            responses: entries.into_iter().filter_map(response_row).collect(),
+            has_older,
+        }))
+    }
+
     fn find_files(&self, ids: &[AttachmentId]) -> Result<Vec<Attachment>, CallError> {
         let blobs = self.open.folder.join("blobs");
         let find = |id| {
@@ -213,6 +238,28 @@ impl Session {
         });
         Err(CallError::new(ErrorCode::Invalid, message).hint(hint))
     }
+}
+
+/// Returns what an answer used; `None`: it is none.
+fn response_row(entry: Entry) -> Option<replies::ResponseRow> {
+    let EntryBody::Answer {
+        model,
+        stop,
+        usage,
+        incomplete,
+        ..
+    } = entry.body
+    else {
+        return None;
+    };
+    Some(replies::ResponseRow {
+        entry: entry.id,
+        at_ms: entry.at_ms,
+        model,
+        usage,
+        stop,
+        incomplete,
+    })
 }
 
 fn json(reply: &impl serde::Serialize) -> String {

@@ -121,7 +121,7 @@ impl Session {
                 session,
                 conversation,
             } if *session == self.open.session => *conversation,
-            Topic::Conversation { .. } | Topic::Sessions => {
+            Topic::Conversation { .. } | Topic::Sessions | Topic::Settings => {
                 return Err(calls::missing("conversation"));
             }
         };
@@ -210,6 +210,9 @@ impl Session {
             parent: row.parent,
             read_only: conversation.read_only().map(str::to_owned),
             failed: conversation.failed,
+            last: conversation.last,
+            unpriced: self.rows.values().map(|row| row.unpriced).sum(),
+            prompts: 0,
         })
     }
 
@@ -225,6 +228,7 @@ impl Session {
             output: more(sum.output, part.output),
             cache_read: more(sum.cache_read, part.cache_read),
             cache_write: more(sum.cache_write, part.cache_write),
+            cost_nanos: more(sum.cost_nanos, part.cost_nanos),
         })
     }
 

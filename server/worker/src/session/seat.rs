@@ -1,7 +1,7 @@
 //! One conversation of the session as the driver holds it: its state, the model request that goes on, what its
 //! watchers were shown. Loading, taking up and failing together are here; what becomes of inputs is not.
 
-use std::{path::PathBuf, task::Poll};
+use std::{path::PathBuf, sync::Arc, task::Poll};
 
 use porthole_protocol::{CallError, ChildRow, ConversationId, SessionState, Topic};
 use tokio::time::Instant;
@@ -115,7 +115,8 @@ impl Session {
         self.counters = loaded.counters;
         let info = self.hands.info(&loaded.row.model);
         let (place, rules) = (self.place(id), self.hands.rules());
-        let mut conversation = Conversation::from_loaded(loaded, info, place, rules);
+        let settings = Arc::clone(&self.settings);
+        let mut conversation = Conversation::from_loaded(loaded, info, place, rules, settings);
         conversation.overhead = self.overhead;
         output::find(&self.open.folder.join("runs"), &mut conversation);
         Ok(conversation)

@@ -112,6 +112,35 @@ impl Room {
     }
 }
 
+/// Returns the newest answers before an entry, newest first, and whether there are older ones.
+pub(super) fn answers(
+    from: &Connection,
+    lineage: &Lineage,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<(Vec<Entry>, bool), StoreError> {
+    let before = before
+        .and_then(|id| i64::try_from(id).ok())
+        .unwrap_or(i64::MAX);
+    let mut statement = from.prepare_cached(
+        "SELECT body FROM entries WHERE conversation = ?1 AND id < ?2
+         AND json_type(body, '$.body.answer') = 'object' ORDER BY id DESC",
+    )?;
+    let mut answers = Vec::new();
+    for (conversation, end) in lineage.parts() {
+        let mut rows = statement.query(params![conversation.0, before.min(end)])?;
+        while let Some(row) = rows.next()? {
+            if answers.len() == limit {
+                return Ok((answers, true));
+            }
+            answers.push(parse(
+                row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
+            )?);
+        }
+    }
+    Ok((answers, false))
+}
+
 type Active = Vec<(Entry, Option<Vec<AnswerBlock>>)>;
 
 /// Returns what the model sees: from the last mark on that cuts, and before it what that mark keeps.

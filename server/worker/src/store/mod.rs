@@ -215,6 +215,17 @@ impl Store {
         self.run(|connection| read::busy(connection)).await
     }
 
+    /// Returns the newest answers before an entry, newest first, and whether there are older ones.
+    pub(crate) async fn answers(
+        &self,
+        lineage: Lineage,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<porthole_protocol::Entry>, bool), StoreError> {
+        self.run(move |connection| history::answers(connection, &lineage, before, limit))
+            .await
+    }
+
     /// Returns the newest page of entries before one.
     pub(crate) async fn page(
         &self,

@@ -18,6 +18,7 @@ fn model(provider: &str, id: &str) -> ModelInfo {
         ready: true,
         source: String::new(),
         practice: false,
+        price: None,
     }
 }
 

@@ -55,6 +55,7 @@ fn opening(folder: &Path, dir: &Path, model: Option<ModelRef>) -> Open {
         owner_name: "Ada".into(),
         idle_seconds: 0,
         generation: 7,
+        settings: Default::default(),
     }
 }
 

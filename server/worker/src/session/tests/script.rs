@@ -55,6 +55,7 @@ impl Script {
             ready: true,
             source: "test".into(),
             practice: false,
+            price: None,
         })
     }
 
