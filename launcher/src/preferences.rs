@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::{chord::Chord, escape, failure::Failure};
+use crate::{chord::Chord, escape, failure::Failure, folders};
 
 /// Largest file that is read, in bytes.
 const FILE_BYTES: usize = 64 << 10;
@@ -31,11 +31,9 @@ impl Preferences {
     pub fn read(config: &Path) -> Result<Self, Failure> {
         let path = config.join("preferences.toml");
         let shown = escape::visible(&path.to_string_lossy());
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
-            }
+        let text = match folders::read_own(&path, FILE_BYTES) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(Self::default()),
             Err(error) => return Err(Failure::new(format!("`{shown}`: {error}"), "")),
         };
         Self::parse(&text)
