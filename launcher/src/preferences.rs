@@ -61,7 +61,7 @@ impl Preferences {
                 .parse()
                 .map_err(|why| format!("`launcher_key` {why}"))?,
         };
-        let ui = table.get("ui").and_then(toml::Value::as_table);
+        let ui = table.get("ui").and_then(toml::Value::as_table).cloned();
         Ok(Self {
             theme: table
                 .get("theme")
@@ -80,14 +80,39 @@ impl Preferences {
                     mib.ok_or("`max_transfer_mib` is not a number of MiB")
                 })
                 .transpose()?,
-            for_ui: ui.map(toml::Table::to_string).unwrap_or_default(),
+            for_ui: for_ui(ui, launcher_key),
         })
     }
+}
+
+/// Returns what UIs are told: their own table, and the launcher's key so that they can name it.
+fn for_ui(table: Option<toml::Table>, launcher_key: Chord) -> String {
+    let mut table = table.unwrap_or_default();
+    let key = toml::Value::String(launcher_key.to_string());
+    table.insert("launcher_key".to_owned(), key);
+    table.to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ui_is_told_the_launchers_key_on_a_line_of_the_top_table_whatever_else_it_is_told() {
+        for (text, line) in [
+            ("", "launcher_key = \"Ctrl-]\""),
+            ("launcher_key = \"ctrl-g\"", "launcher_key = \"Ctrl-G\""),
+            ("launcher_key = \"ctrl-\\\\\"", "launcher_key = 'Ctrl-\\'"),
+            (
+                "[ui]\nlauncher_key = \"ctrl-g\"\nkeys = \"emacs\"\n[ui.bindings]\nfind = \"f5\"",
+                "launcher_key = \"Ctrl-]\"",
+            ),
+        ] {
+            let told = Preferences::parse(text).expect("parses").for_ui;
+            let top = told.lines().take_while(|line| !line.starts_with('['));
+            assert_eq!(top.filter(|found| *found == line).count(), 1, "{told}");
+        }
+    }
 
     #[test]
     fn only_the_ui_table_is_for_uis() {
@@ -97,7 +122,10 @@ mod tests {
         .expect("parses");
         assert_eq!(read.theme, "dusk");
         assert!(read.reduced_motion);
-        assert_eq!(read.for_ui.trim(), "keys = \"emacs\"");
+        assert_eq!(
+            read.for_ui.trim(),
+            "keys = \"emacs\"\nlauncher_key = \"Ctrl-]\""
+        );
         assert!(Preferences::parse("theme = ").is_err());
     }
 

@@ -42,6 +42,8 @@ pub struct Session {
     pub busy: bool,
     /// Whether its worker was ever ready: from then on its store has to be there.
     pub opened: bool,
+    /// When it was deleted, where it was; until it is removed it can be restored.
+    pub deleted_ms: Option<u64>,
 }
 
 /// Why there is no catalog.
@@ -69,10 +71,11 @@ const SCHEMA: &str = "
         id TEXT PRIMARY KEY, request TEXT NOT NULL UNIQUE, title TEXT NOT NULL, title_given INTEGER NOT NULL,
         dir TEXT NOT NULL, model TEXT, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,
         pinned INTEGER NOT NULL, archived INTEGER NOT NULL, unread INTEGER NOT NULL, busy INTEGER NOT NULL,
-        generation INTEGER NOT NULL DEFAULT 0, opened INTEGER NOT NULL DEFAULT 0
+        generation INTEGER NOT NULL DEFAULT 0, opened INTEGER NOT NULL DEFAULT 0,
+        deleted_ms INTEGER
     ) STRICT;
 ";
-const COLUMNS: &str = "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened";
+const COLUMNS: &str = "id, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened, deleted_ms";
 
 impl Catalog {
     /// Opens the catalog of a data folder; makes it where there is none.
@@ -93,16 +96,19 @@ impl Catalog {
             "opened",
             "INTEGER NOT NULL DEFAULT 0",
         )?;
+        add_column(&connection, "sessions", "deleted_ms", "INTEGER")?;
         access::prepare(&connection)?;
         Ok(Self(connection))
     }
 
-    /// Returns every session.
+    /// Returns every session that is there or can be restored.
     ///
     /// # Errors
     /// Where the file fails.
     pub fn sessions(&self) -> rusqlite::Result<Vec<Session>> {
-        let mut rows = self.0.prepare(&format!("SELECT {COLUMNS} FROM sessions"))?;
+        let there = "deleted_ms IS NULL OR deleted_ms != 0";
+        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE {there}");
+        let mut rows = self.0.prepare(&sql)?;
         rows.query_map([], session)?.collect()
     }
 
@@ -126,29 +132,82 @@ impl Catalog {
     /// Where the file fails.
     pub fn add_session(&self, session: &Session, request: &RequestId) -> rusqlite::Result<()> {
         self.0.execute(
-            "INSERT INTO sessions (id, request, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "INSERT INTO sessions (id, request, title, title_given, dir, model, created_ms, updated_ms, pinned, archived, unread, busy, opened)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             params![
                 session.id.as_str(), request.as_str(), session.title, session.title_given, session.dir,
                 session.model.as_ref().map(ToString::to_string), millis(session.created_ms), millis(session.updated_ms),
-                session.pinned, session.archived, session.unread, session.busy,
+                session.pinned, session.archived, session.unread, session.busy, session.opened,
             ],
         )?;
         Ok(())
     }
 
-    /// Keeps what may change of a session.
+    /// Keeps what a person changed of a session; returns whether it was still there.
     ///
     /// # Errors
     /// Where the file fails.
-    pub fn save_session(&self, session: &Session) -> rusqlite::Result<()> {
-        self.0.execute(
-            "UPDATE sessions SET title = ?2, title_given = ?3, updated_ms = ?4, pinned = ?5, archived = ?6, unread = ?7, busy = ?8, opened = ?9
-             WHERE id = ?1",
+    pub fn save_session(&self, session: &Session) -> rusqlite::Result<bool> {
+        let saved = self.0.execute(
+            "UPDATE sessions SET title = ?2, title_given = ?3, updated_ms = ?4, pinned = ?5, archived = ?6, unread = ?7, busy = ?8,
+                    opened = opened OR ?9, deleted_ms = ?10
+             WHERE id = ?1 AND (deleted_ms IS NULL OR deleted_ms != 0)",
             params![
                 session.id.as_str(), session.title, session.title_given, millis(session.updated_ms),
                 session.pinned, session.archived, session.unread, session.busy, session.opened,
+                session.deleted_ms.map(millis),
             ],
+        )?;
+        Ok(saved > 0)
+    }
+
+    /// Keeps what its work changed of a session. What a person decided meanwhile stays: this may have been read before.
+    ///
+    /// # Errors
+    /// Where the file fails.
+    pub fn save_progress(&self, session: &Session) -> rusqlite::Result<()> {
+        self.0.execute(
+            "UPDATE sessions SET title = iif(title_given, title, ?2), updated_ms = ?3, unread = ?4, busy = ?5, opened = opened OR ?6
+             WHERE id = ?1",
+            params![
+                session.id.as_str(), session.title, millis(session.updated_ms), session.unread, session.busy, session.opened,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Settles that a session that was deleted then is gone for good; returns whether it was not restored before.
+    ///
+    /// # Errors
+    /// Where the file fails.
+    pub fn condemn(&self, session: &SessionId, deleted_ms: u64) -> rusqlite::Result<bool> {
+        let condemned = self.0.execute(
+            "UPDATE sessions SET deleted_ms = 0 WHERE id = ?1 AND deleted_ms = ?2",
+            params![session.as_str(), millis(deleted_ms)],
+        )?;
+        Ok(condemned > 0)
+    }
+
+    /// Returns the sessions that are gone for good but for what is still to be removed.
+    ///
+    /// # Errors
+    /// Where the file fails.
+    pub fn condemned(&self) -> rusqlite::Result<Vec<SessionId>> {
+        let mut rows = self
+            .0
+            .prepare("SELECT id FROM sessions WHERE deleted_ms = 0")?;
+        rows.query_map([], |row| parsed(row, 0, SessionId::parse))?
+            .collect()
+    }
+
+    /// Forgets a session of which nothing is left.
+    ///
+    /// # Errors
+    /// Where the file fails.
+    pub fn forget_session(&self, session: &SessionId) -> rusqlite::Result<()> {
+        self.0.execute(
+            "DELETE FROM sessions WHERE id = ?1 AND deleted_ms = 0",
+            [session.as_str()],
         )?;
         Ok(())
     }
@@ -259,6 +318,9 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         unread: row.get(9)?,
         busy: row.get(10)?,
         opened: row.get(11)?,
+        deleted_ms: row
+            .get::<_, Option<i64>>(12)?
+            .map(|ms| u64::try_from(ms).unwrap_or(0)),
     })
 }
 
@@ -280,6 +342,7 @@ mod tests {
             unread: true,
             busy: true,
             opened: false,
+            deleted_ms: None,
         }
     }
 
@@ -295,7 +358,7 @@ mod tests {
             there.title = "other".to_owned();
             there.busy = false;
             there.opened = true;
-            catalog.save_session(&there).expect("kept");
+            assert!(catalog.save_session(&there).expect("kept"));
         }
         let catalog = Catalog::open(data.path()).expect("opens");
         assert_eq!(catalog.sessions().expect("reads"), [there.clone()]);
@@ -315,11 +378,38 @@ mod tests {
             catalog
                 .add_session(&a_session("s1"), &request)
                 .expect("kept");
-            let older = "ALTER TABLE sessions DROP COLUMN opened";
+            let older = "ALTER TABLE sessions DROP COLUMN opened; ALTER TABLE sessions DROP COLUMN deleted_ms";
             catalog.0.execute_batch(older).expect("changes");
         }
         let catalog = Catalog::open(data.path()).expect("opens");
         assert_eq!(catalog.sessions().expect("reads"), [a_session("s1")]);
+    }
+
+    #[test]
+    fn a_deleted_session_comes_back_until_it_is_gone_for_good() {
+        let data = tempfile::tempdir().expect("a folder");
+        let catalog = Catalog::open(data.path()).expect("opens");
+        let request = RequestId::parse("r1").expect("an id");
+        let there = a_session("s1");
+        catalog.add_session(&there, &request).expect("kept");
+        let deleted = Session {
+            deleted_ms: Some(7),
+            ..there.clone()
+        };
+        assert!(catalog.save_session(&deleted).expect("kept"));
+        // Progress that was under way, and a person who is quicker than the removal.
+        catalog.save_progress(&there).expect("kept");
+        assert_eq!(catalog.sessions().expect("reads"), [deleted.clone()]);
+        assert!(catalog.save_session(&there).expect("restored"));
+        assert!(!catalog.condemn(&there.id, 7).expect("looks"));
+        assert!(catalog.save_session(&deleted).expect("kept"));
+        assert!(!catalog.condemn(&there.id, 6).expect("another time"));
+        assert!(catalog.condemn(&there.id, 7).expect("kept"));
+        assert!(!catalog.save_session(&there).expect("too late"));
+        assert_eq!(catalog.sessions().expect("reads"), []);
+        assert_eq!(catalog.condemned().expect("reads"), [there.id.clone()]);
+        catalog.forget_session(&there.id).expect("forgotten");
+        assert_eq!(catalog.condemned().expect("reads"), []);
     }
 
     #[test]

@@ -29,6 +29,9 @@ const GATHER: Duration = Duration::from_millis(50);
 /// Sources that are kept; the one that was silent for longest goes first.
 pub const SOURCES: usize = 128;
 
+/// The name of the source that a detached server itself is.
+pub const SERVER_SOURCE: &str = "server-stderr";
+
 /// Returns the name of the source that a session's worker is.
 pub fn worker_source(session: &porthole_protocol::SessionId) -> String {
     format!("worker-{session}")
@@ -49,6 +52,17 @@ pub fn sources(data: &Path) -> Vec<String> {
 pub fn read(data: &Path, source: &str) -> History {
     let text = fs::read(file(data, source)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// Removes what is kept of a source.
+///
+/// # Errors
+/// Where that fails.
+pub fn forget(data: &Path, source: &str) -> io::Result<()> {
+    match fs::remove_file(file(data, source)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// What captures one stream of one process.

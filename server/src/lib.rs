@@ -17,6 +17,11 @@ pub mod name;
 pub mod sessions;
 pub mod token;
 
+mod entries;
+pub mod export;
+pub mod import;
+pub mod search;
+
 pub mod diagnostics;
 pub mod redact;
 
@@ -25,6 +30,7 @@ pub mod outbox;
 pub mod outlet;
 mod own_calls;
 pub mod server;
+mod session_folder;
 pub mod switchboard;
 pub mod worker_process;
 

@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use porthole_protocol::limits::CLIENT_FRAME_BYTES;
+use porthole_protocol::{SessionId, limits::CLIENT_FRAME_BYTES};
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{
@@ -43,6 +43,13 @@ pub enum Ask {
     OwnerLink,
     /// To become a link.
     Link,
+    /// To make a session of a file.
+    Import {
+        /// The file, as an absolute path.
+        path: String,
+        /// A title; `None`: what the file says.
+        title: Option<String>,
+    },
 }
 
 /// What it is told. A link is in it as plain text, so it has no `Debug`.
@@ -60,10 +67,22 @@ pub enum Tell {
         /// For how many seconds it can be used.
         seconds: u64,
     },
+    /// A file became a session.
+    Imported {
+        /// Which.
+        session: SessionId,
+        /// How many entries it has.
+        entries: usize,
+        /// How many parts of the file have no place in it.
+        skipped: usize,
+    },
     /// It could not.
     Failed {
         /// Why, for a person.
         message: String,
+        /// What to do next; may be empty.
+        #[serde(default)]
+        hint: String,
     },
 }
 
@@ -175,7 +194,11 @@ async fn talk(
     if ask == Ask::Link {
         return link(server, reader, writer).await;
     }
-    let mut line = serde_json::to_vec(&answer(server, &ask, status))?;
+    let told = match ask {
+        Ask::Import { path, title } => import(server, path.into(), title).await,
+        ask => answer(server, &ask, status),
+    };
+    let mut line = serde_json::to_vec(&told)?;
     line.push(b'\n');
     writer.write_all(&line).await
 }
@@ -191,11 +214,27 @@ fn answer(server: &Arc<Server>, ask: &Ask, status: impl Fn() -> Status) -> Tell 
             link,
             seconds: OWNER_LINK_SECONDS,
         }),
-        Ask::Link => Ok(Tell::Done),
+        // They were answered before.
+        Ask::Link | Ask::Import { .. } => Ok(Tell::Done),
     };
     told.unwrap_or_else(|error| Tell::Failed {
         message: format!("the catalog failed: {error}"),
+        hint: String::new(),
     })
+}
+
+async fn import(server: &Arc<Server>, path: PathBuf, title: Option<String>) -> Tell {
+    match server.import(path, title).await {
+        Ok(made) => Tell::Imported {
+            session: made.session,
+            entries: made.entries,
+            skipped: made.skipped,
+        },
+        Err(error) => Tell::Failed {
+            message: error.message,
+            hint: error.hint,
+        },
+    }
 }
 
 async fn link(

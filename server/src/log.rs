@@ -56,10 +56,7 @@ pub fn begin(data: &Path, redaction: Redaction) -> io::Result<()> {
 }
 
 /// Opens a file of the log folder to write at its end.
-///
-/// # Errors
-/// Where that fails.
-pub fn append(path: &Path) -> io::Result<File> {
+fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create(true)
         .append(true)

@@ -14,8 +14,9 @@ use crate::{
     pass::Pass,
     permit::session_of,
     server::{Server, now_ms},
+    session_folder::Plan,
     sessions::{self, Then},
-    switchboard::{Input, unknown_session},
+    switchboard::{Copying, Input, unknown_session},
     token::random_id,
 };
 
@@ -28,6 +29,36 @@ impl Server {
         call: Call,
         pass: &Pass,
     ) {
+        if let Call::Search {
+            session,
+            text,
+            limit,
+            before,
+        } = call
+        {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let found = server.clone().found(session, text, limit, before).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: found.and_then(|found| reply(&found)),
+                });
+            });
+            return;
+        }
+        if let Call::SessionExport { session, format } = call {
+            let server = self.clone();
+            tokio::spawn(async move {
+                let exported = server.clone().exported(session, format).await;
+                server.handle(Input::Answered {
+                    connection,
+                    id,
+                    result: exported.and_then(|exported| reply(&exported)),
+                });
+            });
+            return;
+        }
         let asks_models = matches!(
             call,
             Call::Models {} | Call::SessionCreate { model: Some(_), .. }
@@ -62,6 +93,23 @@ impl Server {
                 title,
                 model,
             } => self.create(&request, dir, title.as_deref(), model),
+            Call::SessionClone {
+                session,
+                request,
+                title,
+            } => match self.plan_copy(&session, &request, title.as_deref()) {
+                Ok(Plan::Made(session)) => reply(&replies::Created { session }),
+                Ok(Plan::Copy(copy)) => {
+                    return self.handle(Input::Copy(Box::new(Copying {
+                        from: session,
+                        session: *copy,
+                        request,
+                        connection,
+                        id,
+                    })));
+                }
+                Err(error) => Err(error),
+            },
             call => match self.access_call(call, pass) {
                 Ok(result) => result,
                 Err(call) => self.change(&call),
@@ -152,21 +200,26 @@ impl Server {
 
     fn change(self: &Arc<Self>, call: &Call) -> Result<Box<RawValue>, CallError> {
         let id = session_of(call).cloned();
+        let deleted = match (call, &id) {
+            (Call::SessionRestore { .. }, Some(id)) => self.deleted_session(id),
+            _ => None,
+        };
         let kept = id.as_ref().and_then(|id| self.kept_session(id));
-        let before = kept.ok_or_else(unknown_session)?;
-        let (session, then) = sessions::change(call, before.clone())?;
+        let before = kept.or(deleted).ok_or_else(unknown_session)?;
+        let (session, then) = sessions::change(call, before.clone(), now_ms())?;
         let id = session.id.clone();
         if session != before {
-            self.catalog()
-                .save_session(&session)
-                .map_err(catalog_failed)?;
+            let saved = self.catalog().save_session(&session);
+            if !saved.map_err(catalog_failed)? {
+                return Err(unknown_session());
+            }
             self.handle(Input::Kept(Box::new(session)));
         }
         match then {
             Then::Nothing => {}
-            Then::Halt => {
+            Then::Halt(error) => {
                 self.end_guests_of(&id).map_err(catalog_failed)?;
-                self.handle(Input::Halt(id));
+                self.handle(Input::Halt { session: id, error });
             }
             Then::Retry => self.handle(Input::Retry(id)),
         }
@@ -195,6 +248,11 @@ impl Server {
 }
 
 impl Server {
+    /// Returns the model that new sessions get.
+    pub(crate) async fn default_model(&self) -> Result<ModelRef, CallError> {
+        Ok(self.inventory().await?.default_model())
+    }
+
     async fn inventory(&self) -> Result<Inventory, CallError> {
         let loaded = Inventory::load(self.data(), |name| std::env::var(name).ok()).await;
         loaded.map_err(|error| {
@@ -206,7 +264,7 @@ impl Server {
     }
 }
 
-fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
+pub(crate) fn reply(value: &impl Serialize) -> Result<Box<RawValue>, CallError> {
     serde_json::value::to_raw_value(value)
         .map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))
 }
@@ -225,7 +283,7 @@ fn done(
     }
 }
 
-fn catalog_failed(error: rusqlite::Error) -> CallError {
+pub(crate) fn catalog_failed(error: rusqlite::Error) -> CallError {
     CallError::new(
         ErrorCode::Unavailable,
         format!("cannot write the catalog: {error}"),

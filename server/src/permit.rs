@@ -156,6 +156,7 @@ const fn roles(method: Method) -> For {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
+        | Method::SessionExport
         | Method::Configure
         | Method::ArchiveChild
         | Method::Move
@@ -168,7 +169,9 @@ const fn roles(method: Method) -> For {
         | Method::SettingsGet
         | Method::SettingsSave
         | Method::ModelsFind
-        | Method::ModelsScope => For::Owner,
+        | Method::ModelsScope
+        | Method::SessionDelete
+        | Method::SessionClone => For::Owner,
         Method::AnswerQuestion => For::Approvers,
         Method::Submit
         | Method::Withdraw
@@ -182,7 +185,7 @@ const fn roles(method: Method) -> For {
         | Method::Fork
         | Method::FilesFind
         | Method::PromptsList => For::Writers,
-        Method::History | Method::OutputRead | Method::Responses => For::Readers,
+        Method::History | Method::OutputRead | Method::Search | Method::Responses => For::Readers,
     }
 }
 
@@ -241,7 +244,7 @@ pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
 /// Returns the session that a call is about.
 pub fn session_of(call: &Call) -> Option<&SessionId> {
     match call {
-        Call::ShareList { session } => session.as_ref(),
+        Call::ShareList { session } | Call::Search { session, .. } => session.as_ref(),
         Call::SessionCreate { .. }
         | Call::Models {}
         | Call::ShareRevoke { .. }
@@ -255,6 +258,8 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::SessionPin { session, .. }
         | Call::SessionArchive { session }
         | Call::SessionRestore { session }
+        | Call::SessionDelete { session }
+        | Call::SessionClone { session, .. }
         | Call::SessionRetry { session }
         | Call::SessionRead { session }
         | Call::Submit { session, .. }
@@ -274,6 +279,7 @@ pub fn session_of(call: &Call) -> Option<&SessionId> {
         | Call::ArchiveChild { session, .. }
         | Call::Move { session, .. }
         | Call::FilesFind { session, .. }
+        | Call::SessionExport { session, .. }
         | Call::PromptsList { session, .. }
         | Call::Responses { session, .. }
         | Call::ShareCreate { session, .. } => Some(session),
@@ -360,6 +366,8 @@ mod tests {
         conversation.archive                 owner
         conversation.move                    owner
         files.find                           owner full+approve full
+        search                               owner full+approve full view+approve view
+        session.export                       owner
         share.create                         owner
         share.list                           owner
         share.revoke                         owner
@@ -371,6 +379,8 @@ mod tests {
         models.scope                         owner
         prompts.list                         owner full+approve full
         usage.responses                      owner full+approve full view+approve view
+        session.delete                       owner
+        session.clone                        owner
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
         watch settings                       owner

@@ -16,6 +16,7 @@ use crate::{
     key::{KeyError, ServerKey},
     local::{self, Status},
     redact::Redaction,
+    search,
     server::{Parts, Server},
     switchboard::Input,
     tls::{Tls, TlsError, TlsFiles},
@@ -189,7 +190,10 @@ impl Running {
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp, self.tls.clone()));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
         self.server.learn_secrets();
+        tokio::spawn(search::run(self.server.clone()));
         tracing::info!("listening on {}", self.origin);
+        let leftovers = self.server.clone();
+        tokio::task::spawn_blocking(move || leftovers.remove_leftovers());
         self.server.handle(Input::Start);
         loop {
             tokio::select! {

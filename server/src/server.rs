@@ -13,13 +13,14 @@ use std::{
 
 use porthole_door::LinkControl;
 use porthole_protocol::{AccessId, Role, SessionId, Who};
-use porthole_worker::wire::{ConnectionId, Open};
+use porthole_worker::wire::{ConnectionId, Open, ToWorker};
 use tokio::sync::{Notify, watch};
 
 use crate::{
     bundle::{Bundle, BundleError, BundleSource},
     catalog::{Catalog, Session},
     data::make_private,
+    entries::Asks,
     gate::Rules,
     key::ServerKey,
     limiter::Limiter,
@@ -27,6 +28,7 @@ use crate::{
     outlet::Outlet,
     pass::Pass,
     redact::{self, Redaction},
+    search::Search,
     switchboard::{Counts, Effect, Input, Switchboard},
     transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
@@ -76,6 +78,8 @@ pub struct Server {
     pub(crate) limiter: Mutex<Limiter>,
     access: watch::Sender<()>,
     transfers: Transfers,
+    search: Search,
+    asks: Asks,
     next_connection: AtomicU64,
     started: Instant,
     worker_ended: Notify,
@@ -90,7 +94,10 @@ impl Server {
     pub fn new(parts: Parts) -> rusqlite::Result<Arc<Self>> {
         let sessions = parts.catalog.sessions()?;
         let board = Switchboard::new(machine_name(), now_ms(), sessions).at_home(home_dir());
+        let search = Search::open(&parts.data);
         let server = Arc::new(Self {
+            search,
+            asks: Asks::default(),
             data: parts.data,
             key: parts.key,
             rules: parts.rules,
@@ -163,6 +170,7 @@ impl Server {
                 workers.remove(session);
             }
         }
+        self.asks.drop_of(session);
         self.handle(Input::WorkerGone {
             session: session.clone(),
             generation: Some(generation),
@@ -227,17 +235,52 @@ impl Server {
         &self.redaction
     }
 
+    /// Returns the search.
+    pub(crate) fn search(&self) -> &Search {
+        &self.search
+    }
+
+    /// Returns what workers were asked and have not answered.
+    pub(crate) fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
+    /// Says something to a session's worker; `false`: none lives.
+    pub(crate) fn tell(&self, session: &SessionId, message: ToWorker) -> bool {
+        let workers = locked(&self.workers);
+        let worker = workers.get(session);
+        worker
+            .inspect(|worker| worker.tell(Box::new(message)))
+            .is_some()
+    }
+
+    /// Returns every session as it is kept.
+    pub fn kept_sessions(&self) -> Vec<Session> {
+        let board = locked(&self.board);
+        board
+            .home()
+            .lines()
+            .map(|line| line.session.clone())
+            .collect()
+    }
+
     /// Learns the secrets that can be found now: a person may have replaced a key.
     pub fn learn_secrets(&self) {
         for name in redact::learn(&self.redaction, &self.data, std::env::vars_os()) {
             tracing::warn!("`{name}` is too short or plain to be kept out of logs");
         }
+        self.search.secrets_changed();
     }
 
     /// Returns a session as it is kept.
     pub fn kept_session(&self, session: &SessionId) -> Option<Session> {
         let board = locked(&self.board);
         board.home().get(session).map(|line| line.session.clone())
+    }
+
+    /// Returns a deleted session that can still be restored.
+    pub fn deleted_session(&self, session: &SessionId) -> Option<Session> {
+        locked(&self.board).home().get_deleted(session).cloned()
     }
 
     /// Returns the origin that links name.
@@ -311,15 +354,32 @@ impl Server {
             Effect::Start(session) => self.start_worker(&session),
             Effect::StartLater { session, after } => self.later(after, Input::StartDue(session)),
             Effect::Tell { session, message } => {
-                if let Some(worker) = locked(&self.workers).get(&session) {
-                    worker.tell(message);
-                }
+                self.tell(&session, *message);
             }
+            Effect::Index(session) => self.search.mark(&session),
+            Effect::Entries { session, ask, kept } => self.asks.answer(&session, ask, *kept),
             Effect::Save(session) => {
-                if let Err(error) = self.catalog().save_session(&session) {
+                if let Err(error) = self.catalog().save_progress(&session) {
                     tracing::error!("cannot write the catalog: {error}");
                 }
             }
+            Effect::Copy(copying) => self.copy_session(*copying),
+            Effect::RemoveAt {
+                session,
+                deleted_ms,
+                at_ms,
+            } => {
+                let after = Duration::from_millis(at_ms.saturating_sub(now_ms()));
+                let due = Input::RemoveDue {
+                    session,
+                    deleted_ms,
+                };
+                self.later(after, due);
+            }
+            Effect::Remove {
+                session,
+                deleted_ms,
+            } => self.remove_session(session, deleted_ms),
         }
     }
 
@@ -349,10 +409,13 @@ impl Server {
     }
 
     fn later(self: &Arc<Self>, after: Duration, input: Input) {
-        let server = self.clone();
+        // What is to come later keeps no server open that has ended.
+        let server = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            server.handle(input);
+            if let Some(server) = server.upgrade() {
+                server.handle(input);
+            }
         });
     }
 

@@ -6,14 +6,16 @@ use crate::catalog::Session;
 
 /// What a session is called until it has a message.
 const UNTITLED: &str = "New session";
+/// What is put to the title of a copy.
+const COPY_OF: &str = " (copy)";
 
 /// What follows from a call, besides what is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Nothing.
     Nothing,
-    /// Its worker stops.
-    Halt,
+    /// Its worker stops and its guests leave; this is why.
+    Halt(CallError),
     /// Its failure is forgotten and its worker starts.
     Retry,
 }
@@ -42,6 +44,39 @@ pub fn create(
         unread: false,
         busy: false,
         opened: false,
+        deleted_ms: None,
+    })
+}
+
+/// Returns a session that begins as `from` is now.
+///
+/// # Errors
+/// Where the title cannot be one.
+pub fn copy(
+    id: SessionId,
+    from: Session,
+    title: Option<&str>,
+    now_ms: u64,
+) -> Result<Session, CallError> {
+    let title = match title {
+        Some(title) => checked_title(title)?,
+        None => {
+            let fits = from.title.chars().take(TITLE_CHARS - COPY_OF.len());
+            fits.collect::<String>() + COPY_OF
+        }
+    };
+    Ok(Session {
+        id,
+        title,
+        title_given: true,
+        created_ms: now_ms,
+        updated_ms: now_ms,
+        pinned: false,
+        archived: false,
+        unread: false,
+        busy: false,
+        deleted_ms: None,
+        ..from
     })
 }
 
@@ -49,7 +84,11 @@ pub fn create(
 ///
 /// # Errors
 /// Where the call makes no sense.
-pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), CallError> {
+pub fn change(
+    call: &Call,
+    mut session: Session,
+    now_ms: u64,
+) -> Result<(Session, Then), CallError> {
     let then = match call {
         Call::SessionRename { title, .. } => {
             session.title = checked_title(title)?;
@@ -63,8 +102,17 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         Call::SessionArchive { .. } => {
             session.archived = true;
             session.busy = false;
-            Then::Halt
+            let error = CallError::new(ErrorCode::Conflict, "this session was archived");
+            Then::Halt(error.hint("restore it first"))
         }
+        Call::SessionDelete { .. } => {
+            session.deleted_ms = Some(now_ms);
+            session.busy = false;
+            let error = CallError::new(ErrorCode::NotFound, "this session was deleted");
+            Then::Halt(error.hint("`portholed restore ID` brings it back for ten minutes"))
+        }
+        // What was archived and then deleted comes back as it was: archived.
+        Call::SessionRestore { .. } if session.deleted_ms.take().is_some() => Then::Nothing,
         Call::SessionRestore { .. } => {
             session.archived = false;
             Then::Nothing
@@ -98,6 +146,8 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::ArchiveChild { .. }
         | Call::Move { .. }
         | Call::FilesFind { .. }
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::Models {}
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
@@ -109,7 +159,8 @@ pub fn change(call: &Call, mut session: Session) -> Result<(Session, Then), Call
         | Call::ModelsFind { .. }
         | Call::ModelsScope {}
         | Call::PromptsList { .. }
-        | Call::Responses { .. } => {
+        | Call::Responses { .. }
+        | Call::SessionClone { .. } => {
             return Err(CallError::new(
                 ErrorCode::Internal,
                 "this call changes no session",
@@ -167,7 +218,7 @@ mod tests {
                 session: session().id,
                 title: title.to_owned(),
             };
-            change(&call, session()).map(|(session, _)| session.title)
+            change(&call, session(), 9).map(|(session, _)| session.title)
         };
         assert_eq!(rename(" a\u{1b}b\n").as_deref(), Ok("a␛b"));
         assert!(rename(" \n").is_err());
@@ -184,8 +235,40 @@ mod tests {
         let call = Call::SessionArchive {
             session: busy.id.clone(),
         };
-        let (archived, then) = change(&call, busy).expect("changes");
+        let (archived, then) = change(&call, busy, 9).expect("changes");
         assert!(archived.archived && !archived.busy);
-        assert_eq!(then, Then::Halt);
+        assert!(matches!(then, Then::Halt(_)));
+    }
+
+    #[test]
+    fn what_was_archived_and_deleted_comes_back_archived() {
+        let id = session().id;
+        let deleted = Session {
+            archived: true,
+            deleted_ms: Some(9),
+            ..session()
+        };
+        let call = Call::SessionRestore { session: id };
+        let (back, _) = change(&call, deleted, 10).expect("changes");
+        assert!(back.archived && back.deleted_ms.is_none());
+        let (back, _) = change(&call, back, 11).expect("changes");
+        assert!(!back.archived);
+    }
+
+    #[test]
+    fn a_copy_is_named_after_the_other_and_shares_none_of_its_marks() {
+        let from = Session {
+            title: "ä".repeat(TITLE_CHARS),
+            pinned: true,
+            archived: true,
+            unread: true,
+            opened: true,
+            ..session()
+        };
+        let id = SessionId::parse("s2").expect("an id");
+        let copied = copy(id, from, None, 9).expect("made");
+        assert_eq!(copied.title.chars().count(), TITLE_CHARS);
+        assert!(copied.title.ends_with("ä (copy)") && copied.opened);
+        assert!(!copied.pinned && !copied.archived && !copied.unread);
     }
 }

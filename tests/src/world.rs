@@ -144,13 +144,37 @@ impl World {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> anyhow::Result<Server> {
-        let mut child = self
-            .command("portholed")
-            .envs(variables.iter().copied())
+        let mut command = self.command("portholed");
+        command.envs(variables.iter().copied());
+        self.serve_by(command, &self.bundle(), arguments)
+    }
+
+    /// Starts a server of another bundle, in a session of its own: whatever terminal the test has, SIGHUP means that the
+    /// bundle is read again.
+    ///
+    /// # Errors
+    /// Where it does not say that it listens.
+    pub fn serve_bundle(&self, bundle: &Path) -> anyhow::Result<Server> {
+        let mut command = Command::new("setsid");
+        command
+            .arg(self.program("portholed"))
+            .env_clear()
+            .envs(self.variables())
+            .current_dir(self.project());
+        self.serve_by(command, bundle, &["--listen", "127.0.0.1:0"])
+    }
+
+    fn serve_by(
+        &self,
+        mut command: Command,
+        bundle: &Path,
+        arguments: &[&str],
+    ) -> anyhow::Result<Server> {
+        let mut child = command
             .args(["serve", "--data"])
             .arg(self.data())
             .arg("--bundle")
-            .arg(self.bundle())
+            .arg(bundle)
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(

@@ -14,7 +14,7 @@ use ratatui_core::{buffer::Buffer, layout::Rect};
 use crate::{
     composer::Chip,
     conversation::Conversation,
-    conversation_view,
+    conversation_view::{self, Around},
     effects::{Effects, Purpose},
     frame,
     help::Help,
@@ -164,8 +164,12 @@ impl App {
             .entry(key.clone())
             .or_insert_with(|| Conversation::new(session.clone(), conversation));
         screen.ended = None;
-        self.fx.server.watch(screen.topic());
-        self.home.selected = Some(session);
+        let topic = screen.topic();
+        // The list may watch it already for what is within it; here the whole of it is wanted.
+        self.fx.server.unwatch(&topic);
+        self.bring_back(&session);
+        self.fx.server.watch(topic);
+        self.home.select(key.clone());
         self.visited.retain(|k| *k != key);
         self.visited.push(key.clone());
         self.open = Some(key);
@@ -185,12 +189,40 @@ impl App {
             screen.question.forget_letter();
         }
         if let Some((session, conversation)) = self.open.take() {
+            if let Some(screen) = self.screens.get_mut(&(session.clone(), conversation)) {
+                screen.composer.forget_reply();
+            }
+            if conversation != ConversationId::ROOT || !self.home.is_unfolded(&session) {
+                self.unwatch(&session, conversation);
+            }
+        }
+        self.fx.notice.clear();
+    }
+
+    /// Watches a conversation no more, unless it is open.
+    pub(crate) fn unwatch(&mut self, session: &SessionId, conversation: ConversationId) {
+        let is_open = self.open.as_ref() == Some(&(session.clone(), conversation));
+        if !is_open {
             self.fx.server.unwatch(&Topic::Conversation {
-                session,
+                session: session.clone(),
                 conversation,
             });
         }
-        self.fx.notice.clear();
+    }
+
+    /// An archived session comes back when it is opened: nothing can be watched of one that is put away.
+    fn bring_back(&mut self, session: &SessionId) {
+        let archived = self
+            .home
+            .row(session)
+            .filter(|r| r.archived && self.fx.is_owner());
+        if let Some(row) = archived {
+            let words = format!("brought back “{}” from the archive", row.title);
+            self.fx.say(Tone::Info, words);
+            self.fx.call(porthole_protocol::Call::SessionRestore {
+                session: session.clone(),
+            });
+        }
     }
 
     fn forget_old(&mut self) {
@@ -263,7 +295,7 @@ impl App {
             Some(key) => self.screens.get_mut(key).and_then(|screen| {
                 conversation_view::view(
                     screen,
-                    self.home.row(&key.0),
+                    &Around::of(&self.home, &key.0),
                     area,
                     buf,
                     &self.look,

@@ -1,11 +1,13 @@
 //! What each command does on the screen that is open. Which key means it stands in `keymap`.
 
 use porthole_bridge::{Action, UploadFrom};
-use porthole_protocol::{Call, ConversationId, ModelRef, Policy, SendMode, SessionState, Thinking};
+use porthole_protocol::{
+    Call, ConversationId, ModelRef, Policy, SendMode, SessionState, Thinking, Topic,
+};
 
 use crate::{
     App,
-    composer::Written,
+    composer::{Reply, Written},
     conversation::{Conversation, Focus},
     effects::Purpose,
     help::Help,
@@ -13,7 +15,7 @@ use crate::{
     keymap::{Command, Context},
     notice::Tone,
     palette,
-    picker::{Choice, Picker},
+    picker::{Choice, Picker, Sure},
     transcript::{self, Kind, Seek, Way},
 };
 
@@ -49,7 +51,8 @@ impl App {
             }
             C::Models => self.pick_model(words),
             C::Thinking => self.pick(command, words, |app| {
-                Some(palette::thinking(app.thinking()?))
+                let next = app.home.next.thinking.unwrap_or_default();
+                Some(palette::thinking(app.thinking().unwrap_or(next)))
             }),
             C::Policy => self.pick(command, words, |app| Some(palette::policies(app.policy()?))),
             C::SearchHistory => self.search_history(),
@@ -58,9 +61,15 @@ impl App {
             C::Attach => self.upload(UploadFrom::Picker),
             C::AttachClipboard => self.upload(UploadFrom::Clipboard),
             C::Usage => self.tell_usage(),
+            C::Notices => {
+                let list = palette::notices(&self.fx.notice, &self.look, self.fx.now_ms);
+                self.picker = Some(list);
+            }
+            C::Reply => self.pick_reply(),
             C::Save => self.pick_save(),
             C::Children => self.pick_conversation(),
-            C::Fork | C::Reset | C::Compact => self.turn_over(command, words),
+            C::Reset => self.ask_reset(),
+            C::Fork | C::Compact => self.turn_over(command, words),
             C::Copy => self.copy(transcript::last_answer, "answer"),
             C::CopyCode => self.copy(|state| transcript::code_blocks(state).pop(), "code"),
             other if self.open.is_none() => self.run_home(other),
@@ -104,7 +113,7 @@ impl App {
             }
             C::Detach => screen.is_some_and(|s| !s.composer.chips().is_empty()),
             C::Children => state.is_some_and(|s| !s.children.is_empty() || s.info.parent.is_some()),
-            C::Fork | C::Reset | C::Compact => {
+            C::Reply | C::Fork | C::Reset | C::Compact => {
                 self.fx.may_send() && state.is_some_and(|s| !s.entries.is_empty())
             }
             C::Save => state.is_some_and(|s| !transcript::savable(s).is_empty()),
@@ -119,8 +128,37 @@ impl App {
     }
 
     fn run_home(&mut self, command: Command) {
-        if let Some(session) = self.home.apply(command, &mut self.fx) {
-            self.open(session, ConversationId::ROOT);
+        match command {
+            Command::Unfold => self.unfold(),
+            Command::Fold => {
+                if let Some(session) = self.home.fold() {
+                    self.unwatch(&session, ConversationId::ROOT);
+                }
+            }
+            other => {
+                if let Some((session, conversation)) = self.home.apply(other, &mut self.fx) {
+                    self.open(session, conversation);
+                }
+            }
+        }
+    }
+
+    /// Shows the conversations within the selected session; the session is watched for them.
+    fn unfold(&mut self) {
+        if self.home.current().is_some_and(|row| row.archived) {
+            let words = "bring the session back to see what is within it: e";
+            self.fx.say(Tone::Info, words);
+            return;
+        }
+        let (unfolded, folded) = self.home.unfold();
+        if let Some(session) = folded {
+            self.unwatch(&session, ConversationId::ROOT);
+        }
+        if let Some(session) = unfolded {
+            self.fx.server.watch(Topic::Conversation {
+                session,
+                conversation: ConversationId::ROOT,
+            });
         }
     }
 
@@ -167,6 +205,9 @@ impl App {
                 screen.transcript.clear_selection();
             }
             C::Detach => detach(screen, fx),
+            C::EraseBack if screen.composer.at_reply() => {
+                screen.composer.forget_reply();
+            }
             C::EraseBack if screen.composer.at_chips() => detach(screen, fx),
             other if fx.may_send() => {
                 screen.composer.edit(other);
@@ -199,7 +240,21 @@ impl App {
                 self.fx.act(Action::Download { what, name }, Purpose::Told);
             }
             Choice::Theme(name) => self.look.choose_theme(&name),
-            Choice::Nothing => {}
+            Choice::Told(text) => {
+                self.fx.notice.forget(text.as_deref());
+                if text.is_some() {
+                    self.run(Command::Notices, "");
+                }
+            }
+            Choice::Reply(name, text) => {
+                if let Some(screen) = self.screen() {
+                    screen.composer.answer_to(Some(Reply { name, text }));
+                    screen.focus = Focus::Composer;
+                }
+            }
+            Choice::Sure(Sure::Reset) => self.turn_over(Command::Reset, ""),
+            Choice::Sure(Sure::Revoke(id)) => self.revoke(id),
+            Choice::No | Choice::Nothing => {}
         }
     }
 
@@ -334,9 +389,38 @@ impl App {
             self.choose(choice);
             return;
         }
-        let current = self.current_model();
+        let next = self.home.next.model.as_ref().map(ToString::to_string);
+        let current = self.current_model().or(next);
         self.picker = Some(palette::models(self.models.as_ref(), current.as_deref()));
         self.fx.call(Call::Models {});
+    }
+
+    fn pick_reply(&mut self) {
+        let may_send = self.fx.may_send();
+        let list = self
+            .screen()
+            .and_then(|screen| screen.state.as_ref())
+            .map(palette::replies_to);
+        if may_send {
+            self.picker = list;
+        }
+    }
+
+    fn ask_reset(&mut self) {
+        if self.open.is_none() {
+            return;
+        }
+        if !self.fx.may_send() {
+            self.turn_over(Command::Reset, "");
+            return;
+        }
+        let words = "people go on reading all of it; only the model begins anew";
+        self.picker = Some(palette::sure(
+            "let the model forget this conversation?",
+            Sure::Reset,
+            "yes, begin anew",
+            words,
+        ));
     }
 
     fn search_history(&mut self) {
@@ -384,6 +468,8 @@ impl App {
         policy: Option<Policy>,
     ) {
         let Some((session, conversation)) = self.open.clone() else {
+            self.home.next.model = model.or(self.home.next.model.take());
+            self.home.next.thinking = thinking.or(self.home.next.thinking);
             return;
         };
         if !self.fx.is_owner() {
@@ -439,7 +525,7 @@ fn stop(screen: &mut Conversation, fx: &mut crate::effects::Effects) {
         screen.stop(fx);
     } else if !screen.composer.is_empty() {
         screen.composer.clear();
-    } else {
+    } else if !screen.composer.forget_reply() {
         screen.transcript.to_bottom();
     }
 }

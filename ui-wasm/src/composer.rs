@@ -57,6 +57,34 @@ impl Chip {
     }
 }
 
+/// Rows and characters of what is answered that are quoted.
+const QUOTED: (usize, usize) = (3, 300);
+
+/// What a message answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// Who said it.
+    pub(crate) name: String,
+    /// What was said.
+    pub(crate) text: String,
+}
+
+impl Reply {
+    /// Returns the message with what it answers quoted above it.
+    fn quoting(&self, message: &str) -> String {
+        let said = self.text.lines().filter(|line| !line.trim().is_empty());
+        let lines: Vec<&str> = said.collect();
+        let mut quote = lines[..lines.len().min(QUOTED.0)].join("\n");
+        let end = quote.char_indices().nth(QUOTED.1).map(|(at, _)| at);
+        if end.is_some() || lines.len() > QUOTED.0 {
+            quote.truncate(end.unwrap_or(quote.len()));
+            quote.push_str(" …");
+        }
+        let quote: Vec<String> = quote.lines().map(|line| format!("> {line}")).collect();
+        format!("{}\n\n{message}", quote.join("\n"))
+    }
+}
+
 /// The composer of one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
@@ -69,6 +97,8 @@ pub(crate) struct Composer {
     files: Option<(String, Files)>,
     /// Files that go with the message.
     chips: Vec<Chip>,
+    /// What the message answers.
+    reply: Option<Reply>,
     cols: usize,
     area: Rect,
     first: usize,
@@ -107,6 +137,29 @@ impl Composer {
     /// Takes all files off, to send them.
     pub(crate) fn take_chips(&mut self) -> Vec<Chip> {
         std::mem::take(&mut self.chips)
+    }
+
+    /// Answers something said before, or nothing.
+    pub(crate) fn answer_to(&mut self, reply: Option<Reply>) {
+        self.reply = reply;
+    }
+
+    /// Takes off what is answered; returns whether there was anything.
+    pub(crate) fn forget_reply(&mut self) -> bool {
+        self.reply.take().is_some()
+    }
+
+    /// Returns the message as it is sent: with what it answers quoted above it, once.
+    pub(crate) fn quoting(&mut self, message: String) -> String {
+        match self.reply.take() {
+            Some(reply) => reply.quoting(&message),
+            None => message,
+        }
+    }
+
+    /// Returns whether Backspace has nothing to erase here but what is answered.
+    pub(crate) fn at_reply(&self) -> bool {
+        self.editor.cursor() == 0 && self.reply.is_some()
     }
 
     /// Returns whether Backspace has nothing to erase here but a file.
@@ -268,7 +321,7 @@ impl Composer {
     /// Returns how many rows the draft wants in `cols` columns, at most `most`.
     pub(crate) fn height(&self, cols: u16, most: u16) -> u16 {
         let rows = self.editor.rows(usize::from(cols).saturating_sub(3)).len();
-        let rows = rows + usize::from(!self.chips.is_empty());
+        let rows = rows + usize::from(!self.chips.is_empty()) + usize::from(self.reply.is_some());
         u16::try_from(rows)
             .unwrap_or(u16::MAX)
             .clamp(1, most.max(1))
@@ -283,6 +336,7 @@ impl Composer {
         placeholder: &str,
         active: bool,
     ) -> Position {
+        let area = self.view_reply(area, buf, look);
         let area = self.view_chips(area, buf, look);
         self.area = area;
         self.cols = usize::from(area.width).saturating_sub(3);
@@ -331,6 +385,34 @@ impl Composer {
             x.min(area.right().saturating_sub(1)),
             area.y + (row - self.first) as u16,
         )
+    }
+
+    /// Draws what is answered in a row of its own; returns what is left.
+    fn view_reply(&self, area: Rect, buf: &mut Buffer, look: &Look) -> Rect {
+        let Some(reply) = self.reply.as_ref().filter(|_| area.height > 1) else {
+            return area;
+        };
+        let theme = &look.theme;
+        let first = reply.text.lines().find(|line| !line.trim().is_empty());
+        let words = format!("{}: {}", reply.name, first.unwrap_or_default().trim());
+        let words = text::visible(&words).into_owned();
+        let room = usize::from(area.width).saturating_sub(14);
+        let words = text::cut(&words, room).to_string();
+        let row = Rect { height: 1, ..area };
+        look::pieces(
+            buf,
+            row,
+            &[
+                (look.glyph(Glyph::Bar), theme.dim),
+                (" answers ", theme.accent),
+                (&words, theme.dim),
+            ],
+        );
+        Rect {
+            y: area.y + 1,
+            height: area.height - 1,
+            ..area
+        }
     }
 
     /// Draws the files that go with the message in a row of their own; returns what is left.

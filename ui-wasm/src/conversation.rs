@@ -200,6 +200,7 @@ impl Conversation {
 
     /// Sends a message.
     pub(crate) fn submit(&mut self, text: String, fx: &mut Effects) {
+        let text = self.composer.quoting(text);
         let request = fx.ids.request();
         let mode = if self.is_working() {
             self.mode

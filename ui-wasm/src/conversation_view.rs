@@ -1,8 +1,8 @@
 //! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
 
 use porthole_protocol::{
-    ConversationInfo, Policy, Presence, SessionRow, SessionState, Standing, Thinking, Turn,
-    TurnPhase,
+    ChildRow, ConversationInfo, Policy, Presence, SessionId, SessionRow, SessionState, Standing,
+    Thinking, Turn, TurnPhase,
 };
 use ratatui_core::{
     buffer::Buffer,
@@ -13,10 +13,10 @@ use ratatui_core::{
 use crate::{
     conversation::{Conversation, Focus},
     effects::Effects,
-    hints::{composer_hints, gauge, hint_line, hint_row, notice_lines, notice_view},
+    hints::{Notices, composer_hints, gauge, hint_line, hint_row, notice_rows, notice_view},
+    home::Home,
     keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
-    notice::Tone,
     question::Stance,
     server::Link,
     text,
@@ -24,10 +24,52 @@ use crate::{
     welcome,
 };
 
+/// What the screen of a conversation shows of the list of sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Around {
+    /// The row of its session.
+    row: Option<SessionRow>,
+    /// Other sessions that wait for a person.
+    waiting: usize,
+}
+
+impl Around {
+    /// Returns what is around a session.
+    pub(crate) fn of(home: &Home, session: &SessionId) -> Self {
+        let waits = |row: &&SessionRow| {
+            let elsewhere = row.id != *session && !row.archived;
+            elsewhere && matches!(row.state, SessionState::Waiting { .. })
+        };
+        Self {
+            row: home.row(session).cloned(),
+            waiting: home.rows().iter().filter(waits).count(),
+        }
+    }
+
+    /// Returns what needs someone elsewhere, in words; empty where nothing does.
+    fn words(&self) -> String {
+        match self.waiting {
+            0 => String::new(),
+            1 => "another session needs you".to_owned(),
+            waiting => format!("{waiting} other sessions need you"),
+        }
+    }
+}
+
+/// Returns how many conversations within this one are at work, in words; empty where none is.
+fn background_words(conversation: &Conversation) -> String {
+    let children = conversation.state.iter().flat_map(|state| &state.children);
+    let works = |child: &&ChildRow| matches!(child.state, SessionState::Working { .. });
+    match children.filter(works).count() {
+        0 => String::new(),
+        many => format!("{many} in the background"),
+    }
+}
+
 /// Draws a conversation; returns where the cursor is.
 pub(crate) fn view(
     conversation: &mut Conversation,
-    row: Option<&SessionRow>,
+    around: &Around,
     screen: Rect,
     buf: &mut Buffer,
     look: &Look,
@@ -55,11 +97,13 @@ pub(crate) fn view(
             .finder
             .look(state, &mut conversation.transcript);
     }
-    let notice = notice(conversation, page.width - 2, look, fx)
-        .filter(|_| conversation.focus != Focus::Finding);
-    let hint_rows = notice.as_ref().map_or(1, |(_, lines)| lines.len().max(1));
+    let notice = match conversation.focus {
+        Focus::Finding => Vec::new(),
+        _ => notice(conversation, page, look, fx),
+    };
+    let hint_rows = notice.len().max(1);
     let rows = rows(conversation, page, &cx, hint_rows as u16);
-    header(conversation, row, rows.header, buf, look, fx);
+    header(conversation, around, rows.header, buf, look, fx);
     transcript(conversation, rows.transcript, buf, look, fx, &cx);
     let asked = question(conversation, rows.question, buf, look, fx, &cx);
     let typed = composer(conversation, rows.composer, buf, look, fx);
@@ -160,13 +204,14 @@ fn rows(conversation: &Conversation, page: Rect, cx: &ViewContext<'_>, hints: u1
 
 fn header(
     conversation: &Conversation,
-    row: Option<&SessionRow>,
+    around: &Around,
     area: Rect,
     buf: &mut Buffer,
     look: &Look,
     fx: &Effects,
 ) {
     let theme = &look.theme;
+    let row = around.row.as_ref();
     let info = conversation.state.as_ref().map(|s| &s.info);
     let title = title_words(row, info, look);
     let title = title.as_str();
@@ -213,10 +258,18 @@ fn header(
                 let others = row
                     .map(|r| others_words(&r.presence, me))
                     .unwrap_or_default();
-                let words = match others.as_str() {
-                    "" => policy,
-                    others => format!("with {others} {} {policy}", look.glyph(Glyph::Dot)),
+                let others = match others.as_str() {
+                    "" => others,
+                    _ => format!("with {others}"),
                 };
+                let parts = [
+                    around.words(),
+                    background_words(conversation),
+                    others,
+                    policy,
+                ];
+                let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+                let words = parts.join(&format!(" {} ", look.glyph(Glyph::Dot)));
                 (
                     text::cut(&words, usize::from(area.width) * 2 / 3),
                     theme.dim,
@@ -523,26 +576,15 @@ fn composer(
     )
 }
 
-/// Returns the notice of the moment in the rows that it takes beside the gauge.
-fn notice(
-    conversation: &Conversation,
-    cols: u16,
-    look: &Look,
-    fx: &Effects,
-) -> Option<(Tone, Vec<String>)> {
-    let (tone, words) = fx.notice.shown()?;
+/// Returns what is told now in the rows that it takes beside the gauge.
+fn notice(conversation: &Conversation, page: Rect, look: &Look, fx: &Effects) -> Notices {
+    let cols = page.width - 2;
     let gauge = gauge(conversation.state.as_ref(), look, cols < 60);
     let room = usize::from(cols).saturating_sub(text::width(&gauge) + 4);
-    Some((tone, notice_lines(words, room)))
+    notice_rows(&fx.notice, room, page.height < 20)
 }
 
-fn hints(
-    conversation: &Conversation,
-    notice: Option<(Tone, Vec<String>)>,
-    row: Rect,
-    buf: &mut Buffer,
-    look: &Look,
-) {
+fn hints(conversation: &Conversation, notice: Notices, row: Rect, buf: &mut Buffer, look: &Look) {
     let theme = &look.theme;
     let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
     let wide = text::width(&gauge) as u16;
@@ -557,13 +599,13 @@ fn hints(
         width: row.width.saturating_sub(wide + 3),
         ..row
     };
-    if let Some((tone, lines)) = notice {
+    if !notice.is_empty() {
         let left = Rect {
             x: left.x + 1,
             width: left.width.saturating_sub(1),
             ..left
         };
-        notice_view(&lines, tone, left, buf, look);
+        notice_view(&notice, left, buf, look);
         look::pieces(buf, right, &[(&gauge, theme.dim)]);
         return;
     }

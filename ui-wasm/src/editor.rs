@@ -11,6 +11,21 @@ const UNDO_STATES: usize = 100;
 /// Bytes of text kept for undo.
 const UNDO_BYTES: usize = 2 << 20;
 
+/// Texts that were killed and can be put back.
+const KILLS: usize = 16;
+
+/// What the last command was, where the next depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Last {
+    /// Nothing of the kind.
+    #[default]
+    Other,
+    /// It killed; the next kill goes with it.
+    Kill,
+    /// It put back the text at this place of the ring, from this byte on.
+    Yank { from: usize, at: usize },
+}
+
 /// A field of text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Editor {
@@ -19,7 +34,9 @@ pub(crate) struct Editor {
     goal: Option<usize>,
     undo: Vec<Draft>,
     redo: Vec<Draft>,
-    killed: String,
+    /// What was killed, the newest last.
+    kills: Vec<String>,
+    last: Last,
     typing: bool,
 }
 
@@ -104,6 +121,7 @@ impl Editor {
         }
         self.typing = word;
         self.goal = None;
+        self.last = Last::Other;
         self.text.insert(self.cursor, c);
         self.cursor += c.len_utf8();
     }
@@ -126,6 +144,7 @@ impl Editor {
 
     /// Does what an editing command says; returns whether it is one.
     pub(crate) fn apply(&mut self, command: Command) -> bool {
+        let last = std::mem::take(&mut self.last);
         match command {
             Command::Left => self.go(self.before(self.cursor)),
             Command::Right => self.go(self.after(self.cursor)),
@@ -133,13 +152,14 @@ impl Editor {
             Command::WordRight => self.go(self.word_after()),
             Command::LineStart => self.go(self.line_start()),
             Command::LineEnd => self.go(self.line_end()),
-            Command::EraseBack => self.erase(self.before(self.cursor), self.cursor, false),
-            Command::EraseAhead => self.erase(self.cursor, self.after(self.cursor), false),
-            Command::EraseWord => self.erase(self.word_before(), self.cursor, true),
-            Command::EraseWordAhead => self.erase(self.cursor, self.word_after(), true),
-            Command::KillToStart => self.erase(self.kill_start(), self.cursor, true),
-            Command::KillToEnd => self.erase(self.cursor, self.kill_end(), true),
-            Command::Yank => self.put(&self.killed.clone()),
+            Command::EraseBack => drop(self.erase(self.before(self.cursor), self.cursor)),
+            Command::EraseAhead => drop(self.erase(self.cursor, self.after(self.cursor))),
+            Command::EraseWord => self.kill(self.word_before(), self.cursor, last),
+            Command::EraseWordAhead => self.kill(self.cursor, self.word_after(), last),
+            Command::KillToStart => self.kill(self.kill_start(), self.cursor, last),
+            Command::KillToEnd => self.kill(self.cursor, self.kill_end(), last),
+            Command::Yank => self.yank(),
+            Command::YankOlder => self.yank_older(last),
             Command::Undo => self.step(true),
             Command::Redo => self.step(false),
             _ => return false,
@@ -211,20 +231,55 @@ impl Editor {
         self.typing = false;
     }
 
-    fn erase(&mut self, from: usize, to: usize, keep: bool) {
+    fn erase(&mut self, from: usize, to: usize) -> Option<String> {
         if from >= to {
-            return;
+            return None;
         }
         self.remember(true);
         let gone: String = self.text.drain(from..to).collect();
-        if keep {
-            self.killed = gone;
-        }
         self.cursor = from;
+        Some(gone)
+    }
+
+    /// Erases so that it can be put back; kills in a row are one.
+    fn kill(&mut self, from: usize, to: usize, last: Last) {
+        let ahead = from == self.cursor;
+        let Some(gone) = self.erase(from, to) else {
+            return;
+        };
+        self.last = Last::Kill;
+        match self.kills.last_mut().filter(|_| last == Last::Kill) {
+            Some(kill) if ahead => kill.push_str(&gone),
+            Some(kill) => kill.insert_str(0, &gone),
+            None => self.kills.push(gone),
+        }
+        let over = self.kills.len().saturating_sub(KILLS);
+        self.kills.drain(..over);
+    }
+
+    fn yank(&mut self) {
+        let Some(at) = self.kills.len().checked_sub(1) else {
+            return;
+        };
+        let from = self.cursor;
+        self.put(&self.kills[at].clone());
+        self.last = Last::Yank { from, at };
+    }
+
+    /// Puts what was killed before in place of what was just put back.
+    fn yank_older(&mut self, last: Last) {
+        let Last::Yank { from, at } = last else {
+            self.yank();
+            return;
+        };
+        let at = at.checked_sub(1).unwrap_or(self.kills.len() - 1);
+        self.replace(from, &self.kills[at].clone());
+        self.last = Last::Yank { from, at };
     }
 
     fn remember(&mut self, erasing: bool) {
         self.goal = None;
+        self.last = Last::Other;
         self.typing = false;
         self.redo.clear();
         let same = self.undo.last().is_some_and(|d| d.text == self.text);
@@ -411,6 +466,35 @@ mod tests {
                 &[C::EraseWord, C::LineStart, C::Yank],
                 "two|one ",
             ),
+            (
+                "one two|",
+                &[C::EraseWord, C::EraseWord, C::Yank],
+                "one two|",
+            ),
+            (
+                "one\ntwo|",
+                &[
+                    C::KillToStart,
+                    C::Left,
+                    C::KillToStart,
+                    C::Yank,
+                    C::YankOlder,
+                ],
+                "two|\n",
+            ),
+            (
+                "one\ntwo|",
+                &[
+                    C::KillToStart,
+                    C::Left,
+                    C::KillToStart,
+                    C::Yank,
+                    C::YankOlder,
+                    C::YankOlder,
+                ],
+                "one|\n",
+            ),
+            ("|one two", &[C::KillToEnd, C::YankOlder, C::Undo], "|"),
             ("|one two", &[C::WordRight, C::WordRight], "one two|"),
             ("one two|", &[C::WordLeft, C::WordLeft], "|one two"),
             ("a\nb|c\nd", &[C::KillToStart], "a\n|c\nd"),
@@ -480,16 +564,16 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_order_of_commands_leaves_the_cursor_inside_a_character(
-            text in "[a-z 你é\n\t👩‍🚀]{0,40}", steps in proptest::collection::vec(0usize..18, 0..40), cols in 1usize..20,
+            text in "[a-z 你é\n\t👩‍🚀]{0,40}", steps in proptest::collection::vec(0usize..19, 0..40), cols in 1usize..20,
         ) {
             let commands = [C::Left, C::Right, C::WordLeft, C::WordRight, C::LineStart, C::LineEnd, C::EraseBack,
-                C::EraseAhead, C::EraseWord, C::EraseWordAhead, C::KillToStart, C::KillToEnd, C::Yank, C::Undo, C::Redo];
+                C::EraseAhead, C::EraseWord, C::EraseWordAhead, C::KillToStart, C::KillToEnd, C::Yank, C::YankOlder, C::Undo, C::Redo];
             let mut editor = Editor::with(&text);
             for step in steps {
                 match commands.get(step) {
                     Some(command) => { editor.apply(*command); }
-                    None if step == 15 => { editor.move_row(false, cols); }
-                    None if step == 16 => { editor.move_row(true, cols); }
+                    None if step == 16 => { editor.move_row(false, cols); }
+                    None if step == 17 => { editor.move_row(true, cols); }
                     None => editor.typed('ß'),
                 }
                 assert!(editor.text.is_char_boundary(editor.cursor));

@@ -1,14 +1,15 @@
 //! Commands that reach beyond the screen: files up and down, links for others, and conversations within a session.
 
 use porthole_bridge::{Action, UploadFrom};
-use porthole_protocol::{Call, ConversationId, ConversationInfo, SessionState};
+use porthole_protocol::{AccessId, Call, ConversationId, ConversationInfo, SessionState};
 
 use crate::{
     App,
     effects::Purpose,
     keymap::Command,
     notice::Tone,
-    picker::{Choice, Item, Picker},
+    palette,
+    picker::{Choice, Item, Picker, Sure},
     share::{ShareChoice, Sharing},
     transcript,
 };
@@ -149,6 +150,13 @@ impl App {
         });
     }
 
+    /// Ends a link or a guest's access, after it was asked back about.
+    pub(crate) fn revoke(&mut self, id: AccessId) {
+        self.fx
+            .say(Tone::Done, "revoked: whoever came by it is out");
+        self.fx.call(Call::ShareRevoke { id });
+    }
+
     /// Does what was chosen about links.
     pub(crate) fn choose_share(&mut self, choice: ShareChoice) {
         let Some((session, _)) = self.open.clone() else {
@@ -166,9 +174,9 @@ impl App {
                 self.picker = self.sharing.one(&id, &self.look, self.fx.now_ms);
             }
             ShareChoice::Revoke(id) => {
-                self.fx
-                    .say(Tone::Done, "revoked: whoever came by it is out");
-                self.fx.call(Call::ShareRevoke { id });
+                let (title, yes) = self.sharing.revoking(&id);
+                let words = "whoever is out can only come back by another link";
+                self.picker = Some(palette::sure(&title, Sure::Revoke(id), &yes, words));
             }
             ShareChoice::Copy => {
                 if let Some(link) = self.sharing.link() {

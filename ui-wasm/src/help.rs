@@ -58,7 +58,12 @@ impl Help {
             ..page
         };
         let inside = look::float(buf, area, "keys and commands · Esc closes", look);
-        let lines = lines(&look.keys, self.from, usize::from(inside.width));
+        let lines = lines(
+            &look.keys,
+            self.from,
+            &look.launcher_key,
+            usize::from(inside.width),
+        );
         self.page = usize::from(inside.height);
         self.lines = lines.len();
         self.scroll(0);
@@ -88,7 +93,7 @@ const fn key_cols(cols: usize) -> usize {
     if cols < 60 { 16 } else { 26 }
 }
 
-fn lines(keys: &Keys, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
+fn lines(keys: &Keys, from: Option<Context>, launcher: &str, cols: usize) -> Vec<HelpLine> {
     let mut sections = Context::ALL.to_vec();
     sections.sort_by_key(|(context, _)| Some(*context) != from);
     let mut lines = Vec::new();
@@ -106,6 +111,11 @@ fn lines(keys: &Keys, from: Option<Context>, cols: usize) -> Vec<HelpLine> {
             lines.extend(words.into_iter().map(HelpLine::Words));
         }
     }
+    let words = format!("{launcher} opens the launcher's own menu, whatever this UI does");
+    let words = text::wrap(&words, cols.saturating_sub(2).max(8));
+    lines.push(HelpLine::Blank);
+    lines.push(HelpLine::Heading("The launcher's own key"));
+    lines.extend(words.into_iter().map(HelpLine::Words));
     lines
 }
 
@@ -159,7 +169,7 @@ mod tests {
     #[test]
     fn no_key_and_no_word_is_cut_and_the_place_one_comes_from_is_first() {
         for cols in [36, 74] {
-            let listed = lines(&Keys::default(), Some(Context::Home), cols);
+            let listed = lines(&Keys::default(), Some(Context::Home), "Ctrl-]", cols);
             assert!(matches!(
                 listed.first(),
                 Some(HelpLine::Heading("In the list of sessions"))
@@ -183,7 +193,7 @@ mod tests {
     #[test]
     fn every_command_of_the_table_stands_in_help() {
         for preset in [Preset::Standard, Preset::Emacs] {
-            let listed = lines(&Keys::of(preset), None, 74);
+            let listed = lines(&Keys::of(preset), None, "Ctrl-]", 74);
             let shown = |id: &str| {
                 listed
                     .iter()
@@ -193,5 +203,12 @@ mod tests {
                 assert!(shown(binding.id), "{} is not in help", binding.id);
             }
         }
+    }
+
+    #[test]
+    fn the_launchers_key_is_named_as_it_is() {
+        let listed = lines(&Keys::default(), None, "Ctrl-G", 74);
+        let named = |line: &HelpLine| matches!(line, HelpLine::Words(words) if words.starts_with("Ctrl-G opens"));
+        assert!(listed.iter().any(named));
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     conversation::Conversation,
     keymap::{self, Command, Context, TABLE},
     look::{self, Glyph, Look},
-    notice::Tone,
+    notice::{Notice, Tone},
     text,
 };
 
@@ -20,11 +20,30 @@ pub(crate) fn tone_style(tone: Tone, look: &Look) -> Style {
     }
 }
 
-/// Rows that a notice may take.
+/// Rows that one notice may take.
 const NOTICE_ROWS: usize = 2;
 
-/// Returns a notice in rows of at most `cols` cells, so that its end, where the hint stands, is not lost.
-pub(crate) fn notice_lines(words: &str, cols: usize) -> Vec<String> {
+/// Rows of what is told now, each with its tone.
+pub(crate) type Notices = Vec<(Tone, String)>;
+
+/// Returns what is told now in rows of at most `cols` cells. The newest one has two of them, so that its end, where the hint
+/// stands, is not lost; those before it have one, and none where room is `scarce`.
+pub(crate) fn notice_rows(notice: &Notice, cols: usize, scarce: bool) -> Notices {
+    let told: Vec<_> = notice.shown().collect();
+    let Some((newest, before)) = told.split_last() else {
+        return Vec::new();
+    };
+    let before = if scarce { &[] } else { before };
+    let mut rows: Notices = before
+        .iter()
+        .map(|told| (told.tone, text::cut(&told.words(), cols).to_string()))
+        .collect();
+    let newest_rows = notice_lines(&newest.words(), cols);
+    rows.extend(newest_rows.into_iter().map(|line| (newest.tone, line)));
+    rows
+}
+
+fn notice_lines(words: &str, cols: usize) -> Vec<String> {
     let mut lines = text::wrap(words, cols.max(8));
     if lines.len() > NOTICE_ROWS {
         let rest = lines[NOTICE_ROWS - 1..].join(" ");
@@ -34,15 +53,15 @@ pub(crate) fn notice_lines(words: &str, cols: usize) -> Vec<String> {
     lines
 }
 
-/// Draws the rows of a notice.
-pub(crate) fn notice_view(lines: &[String], tone: Tone, area: Rect, buf: &mut Buffer, look: &Look) {
-    for (line, y) in lines.iter().zip(area.top()..area.bottom()) {
+/// Draws the rows of what is told.
+pub(crate) fn notice_view(rows: &Notices, area: Rect, buf: &mut Buffer, look: &Look) {
+    for ((tone, line), y) in rows.iter().zip(area.top()..area.bottom()) {
         let row = Rect {
             y,
             height: 1,
             ..area
         };
-        look::pieces(buf, row, &[(line, tone_style(tone, look))]);
+        look::pieces(buf, row, &[(line, tone_style(*tone, look))]);
     }
 }
 

@@ -1,9 +1,31 @@
 //! The list of sessions: what is in it, in which order, what is selected, and the fields that open in it.
 //! It draws nothing; `home_view` does.
 
-use porthole_protocol::{Call, SessionId, SessionRow, SessionState, SessionsDelta, limits};
+use std::collections::BTreeMap;
+
+use porthole_protocol::{
+    Call, ChildRow, ConversationId, ModelRef, RequestId, SessionId, SessionRow, SessionState,
+    SessionsDelta, Thinking, limits,
+};
 
 use crate::{editor::Editor, effects::Effects, keymap::Command, notice::Tone};
+
+/// Sessions whose conversations are shown at once; each is watched.
+const UNFOLDED: usize = 8;
+
+/// Which conversation a line stands for; the root one for a session.
+pub(crate) type Spot = (SessionId, ConversationId);
+
+/// What the next new session gets, as it was chosen last.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// The model; `None`: the server's default.
+    pub(crate) model: Option<ModelRef>,
+    /// How much it thinks; `None`: the server's default.
+    pub(crate) thinking: Option<Thinking>,
+    /// Sessions that were asked for, and are to think so much.
+    asked: Vec<(RequestId, Thinking)>,
+}
 
 /// The list of sessions.
 #[derive(Debug, Default)]
@@ -12,6 +34,13 @@ pub(crate) struct Home {
     loaded: bool,
     /// Which session is selected; by id, so that it stays selected when rows move.
     pub(crate) selected: Option<SessionId>,
+    /// Which conversation within it, where one that is unfolded is selected.
+    child: Option<ConversationId>,
+    /// Sessions whose conversations are shown, the one unfolded last at the end.
+    unfolded: Vec<SessionId>,
+    children: BTreeMap<SessionId, Vec<ChildRow>>,
+    /// What the next new session gets.
+    pub(crate) next: Wishes,
     /// Whether archived sessions are shown.
     pub(crate) archived_shown: bool,
     /// The field that is open.
@@ -21,7 +50,7 @@ pub(crate) struct Home {
     /// What is searched for.
     pub(crate) filter: Editor,
     pub(crate) first: usize,
-    pub(crate) spots: Vec<(u16, SessionId)>,
+    pub(crate) spots: Vec<(u16, Spot)>,
 }
 
 /// A field that is open in the list.
@@ -49,6 +78,10 @@ pub(crate) enum Line<'h> {
     },
     /// A session.
     Row(&'h SessionRow),
+    /// A conversation within the session above.
+    Child(&'h SessionRow, &'h ChildRow),
+    /// The session above has no conversation but its own.
+    Childless,
     /// How many sessions are archived.
     Archived(usize),
 }
@@ -73,13 +106,22 @@ impl Home {
     pub(crate) fn take(&mut self, rows: Vec<SessionRow>) {
         self.rows = rows;
         self.loaded = true;
+        self.forget_gone();
         self.settle();
     }
 
     /// Takes a change of the list.
     pub(crate) fn apply_delta(&mut self, delta: &SessionsDelta) {
         delta.apply(&mut self.rows);
+        self.forget_gone();
         self.settle();
+    }
+
+    fn forget_gone(&mut self) {
+        let rows = &self.rows;
+        let there = |id: &SessionId| rows.iter().any(|row| row.id == *id);
+        self.unfolded.retain(there);
+        self.children.retain(|id, _| there(id));
     }
 
     /// Returns the lines of the list, in order.
@@ -94,14 +136,16 @@ impl Home {
             }
             lines.push(Line::Archived(archived.len()));
             if self.archived_shown {
-                lines.extend(newest_first(archived).into_iter().map(Line::Row));
+                newest_first(archived)
+                    .into_iter()
+                    .for_each(|row| self.put(row, &mut lines));
             }
         }
         lines
     }
 
     /// Pinned sessions come first in their group, and groups with the newest first.
-    fn group<'h>(&self, rows: Vec<&'h SessionRow>, lines: &mut Vec<Line<'h>>) {
+    fn group<'h>(&'h self, rows: Vec<&'h SessionRow>, lines: &mut Vec<Line<'h>>) {
         let mut groups: Vec<((&str, &str), Vec<&SessionRow>)> = Vec::new();
         for row in newest_first(rows) {
             let name = (row.machine.as_str(), row.dir.as_str());
@@ -116,8 +160,56 @@ impl Home {
                 lines.push(Line::Blank);
             }
             lines.push(Line::Group { machine, dir });
-            lines.extend(rows.into_iter().map(Line::Row));
+            rows.into_iter().for_each(|row| self.put(row, lines));
         }
+    }
+
+    /// Puts a session and what is unfolded of it.
+    fn put<'h>(&'h self, row: &'h SessionRow, lines: &mut Vec<Line<'h>>) {
+        lines.push(Line::Row(row));
+        let Some(children) = self
+            .children
+            .get(&row.id)
+            .filter(|_| self.is_unfolded(&row.id))
+        else {
+            return;
+        };
+        if children.is_empty() {
+            lines.push(Line::Childless);
+        }
+        lines.extend(children.iter().map(|child| Line::Child(row, child)));
+    }
+
+    /// Returns whether the conversations of a session are shown.
+    pub(crate) fn is_unfolded(&self, id: &SessionId) -> bool {
+        self.unfolded.contains(id)
+    }
+
+    /// Takes the conversations that were opened from a session's own.
+    pub(crate) fn take_children(&mut self, id: &SessionId, children: &[ChildRow]) {
+        if self.is_unfolded(id) {
+            self.children.insert(id.clone(), children.to_vec());
+            self.settle();
+        }
+    }
+
+    /// Unfolds the selected session; returns which to watch, and which not any more.
+    pub(crate) fn unfold(&mut self) -> (Option<SessionId>, Option<SessionId>) {
+        let Some(id) = self.selected.clone().filter(|id| !self.is_unfolded(id)) else {
+            return (None, None);
+        };
+        self.unfolded.push(id.clone());
+        let over = (self.unfolded.len() > UNFOLDED).then(|| self.unfolded.remove(0));
+        (Some(id), over)
+    }
+
+    /// Folds the selected session; returns which is watched no more.
+    pub(crate) fn fold(&mut self) -> Option<SessionId> {
+        let id = self.selected.clone().filter(|id| self.is_unfolded(id))?;
+        self.unfolded.retain(|other| *other != id);
+        self.children.remove(&id);
+        self.child = None;
+        Some(id)
     }
 
     fn matching(&self) -> Vec<&SessionRow> {
@@ -129,19 +221,35 @@ impl Home {
         self.rows.iter().filter(fits).collect()
     }
 
-    fn order(&self) -> Vec<SessionId> {
-        let id = |line: Line<'_>| match line {
-            Line::Row(row) => Some(row.id.clone()),
-            Line::Blank | Line::Group { .. } | Line::Archived(_) => None,
+    fn order(&self) -> Vec<Spot> {
+        let spot = |line: Line<'_>| match line {
+            Line::Row(row) => Some((row.id.clone(), ConversationId::ROOT)),
+            Line::Child(row, child) => Some((row.id.clone(), child.id)),
+            Line::Blank | Line::Group { .. } | Line::Childless | Line::Archived(_) => None,
         };
-        self.lines().into_iter().filter_map(id).collect()
+        self.lines().into_iter().filter_map(spot).collect()
     }
 
     fn settle(&mut self) {
         let order = self.order();
-        if !self.selected.as_ref().is_some_and(|id| order.contains(id)) {
-            self.selected = order.into_iter().next();
+        if !self.spot().is_some_and(|spot| order.contains(&spot)) {
+            self.child = None;
         }
+        if !self.spot().is_some_and(|spot| order.contains(&spot)) {
+            self.selected = order.into_iter().next().map(|(id, _)| id);
+        }
+    }
+
+    /// Returns what is selected.
+    pub(crate) fn spot(&self) -> Option<Spot> {
+        let child = self.child.unwrap_or(ConversationId::ROOT);
+        self.selected.clone().map(|id| (id, child))
+    }
+
+    /// Selects a line.
+    pub(crate) fn select(&mut self, (session, conversation): Spot) {
+        self.selected = Some(session);
+        self.child = (conversation != ConversationId::ROOT).then_some(conversation);
     }
 
     /// Returns the selected row.
@@ -153,22 +261,23 @@ impl Home {
     pub(crate) fn step(&mut self, by: isize) {
         let order = self.order();
         let at = self
-            .selected
-            .as_ref()
-            .and_then(|id| order.iter().position(|o| o == id));
+            .spot()
+            .and_then(|spot| order.iter().position(|o| *o == spot));
         let last = order.len().saturating_sub(1);
         let to = at.map_or(0, |at| at.saturating_add_signed(by).min(last));
-        self.selected = order.into_iter().nth(to);
+        if let Some(spot) = order.into_iter().nth(to) {
+            self.select(spot);
+        }
     }
 
-    /// Does what a command of the list says; returns the session to open, if it is that.
-    pub(crate) fn apply(&mut self, command: Command, fx: &mut Effects) -> Option<SessionId> {
+    /// Does what a command of the list says; returns the conversation to open, if it is that.
+    pub(crate) fn apply(&mut self, command: Command, fx: &mut Effects) -> Option<Spot> {
         match command {
             Command::Up => self.step(-1),
             Command::Down => self.step(1),
             Command::First => self.step(isize::MIN),
             Command::Last => self.step(isize::MAX),
-            Command::Open => return self.selected.clone(),
+            Command::Open => return self.spot(),
             Command::Filter => self.prompt = Some(Prompt::Filter),
             Command::ShowArchived => {
                 self.archived_shown = !self.archived_shown;
@@ -232,12 +341,43 @@ impl Home {
         }
     }
 
-    /// Opens the field for the directory of a new session.
+    /// Opens the field for the directory of a new session: that of the last one made, else that of the selected one.
     pub(crate) fn ask_directory(&mut self) {
-        let dir = self
-            .current()
-            .map_or(self.last_dir.clone(), |r| r.dir.clone());
+        let dir = self.directories().into_iter().next().unwrap_or_default();
         self.prompt = Some(Prompt::New(Editor::with(&dir)));
+    }
+
+    /// Returns the directories that sessions work in, those first that the next one most likely does.
+    fn directories(&self) -> Vec<String> {
+        let last = Some(self.last_dir.clone()).filter(|dir| !dir.is_empty());
+        let current = self.current().map(|row| row.dir.clone());
+        let rows = newest_first(self.rows.iter().collect());
+        let mut dirs: Vec<String> = Vec::new();
+        let all = last
+            .into_iter()
+            .chain(current)
+            .chain(rows.into_iter().map(|row| row.dir.clone()));
+        for dir in all {
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
+        dirs
+    }
+
+    /// Goes up or down: among the directories while a new session is asked for, else among the rows.
+    pub(crate) fn step_in_field(&mut self, by: isize) {
+        let dirs = self.directories();
+        let Some(Prompt::New(editor)) = &mut self.prompt else {
+            self.step(by);
+            return;
+        };
+        let at = dirs.iter().position(|dir| dir == editor.text());
+        let last = dirs.len().saturating_sub(1);
+        let to = at.map_or(0, |at| at.saturating_add_signed(by).min(last));
+        if let Some(dir) = dirs.get(to) {
+            editor.set(dir);
+        }
     }
 
     /// Opens the field again with what was typed, since no session could be made there.
@@ -262,10 +402,10 @@ impl Home {
         }
     }
 
-    /// Takes Enter in the open field; returns the session to open, if it is that.
-    pub(crate) fn enter(&mut self, fx: &mut Effects) -> Option<SessionId> {
+    /// Takes Enter in the open field; returns the conversation to open, if it is that.
+    pub(crate) fn enter(&mut self, fx: &mut Effects) -> Option<Spot> {
         match self.prompt.take()? {
-            Prompt::Filter => return self.selected.clone(),
+            Prompt::Filter => return self.spot(),
             Prompt::Rename(session, editor) => rename(session, editor.text(), fx),
             Prompt::New(editor) => self.create(editor.text(), fx),
         }
@@ -284,26 +424,32 @@ impl Home {
         let dir = dir.trim();
         dir.clone_into(&mut self.last_dir);
         let request = fx.ids.request();
+        if let Some(thinking) = self.next.thinking {
+            self.next.asked.push((request.clone(), thinking));
+        }
         fx.say(Tone::Info, "making a session …");
         fx.call(Call::SessionCreate {
             request,
             dir: (!dir.is_empty()).then(|| dir.to_owned()),
             title: None,
-            model: None,
+            model: self.next.model.clone(),
         });
     }
 
-    /// Takes a click; returns the session to open, where a selected one was clicked again.
-    pub(crate) fn click(&mut self, row: u16) -> Option<SessionId> {
-        let id = self
-            .spots
-            .iter()
-            .find(|(y, _)| *y == row)
-            .map(|(_, id)| id.clone())?;
-        if self.selected.as_ref() == Some(&id) {
-            return Some(id);
+    /// Returns how much a session is to think that was asked for, once.
+    pub(crate) fn thinking_of(&mut self, request: &RequestId) -> Option<Thinking> {
+        let at = self.next.asked.iter().position(|(id, _)| id == request)?;
+        Some(self.next.asked.remove(at).1)
+    }
+
+    /// Takes a click; returns the conversation to open, where a selected one was clicked again.
+    pub(crate) fn click(&mut self, row: u16) -> Option<Spot> {
+        let spot = self.spots.iter().find(|(y, _)| *y == row);
+        let spot = spot.map(|(_, spot)| spot.clone())?;
+        if self.spot().as_ref() == Some(&spot) {
+            return Some(spot);
         }
-        self.selected = Some(id);
+        self.select(spot);
         None
     }
 }

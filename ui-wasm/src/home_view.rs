@@ -1,6 +1,6 @@
 //! Draws the list of sessions. It changes nothing but where it is scrolled to.
 
-use porthole_protocol::{SessionRow, SessionState};
+use porthole_protocol::{ChildRow, ConversationId, SessionRow, SessionState};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -9,12 +9,12 @@ use ratatui_core::{
 
 use crate::{
     clock,
-    conversation_view::others_words,
+    conversation_view::{others_words, thinking_word},
     editor::{self, Editor},
     effects::Effects,
-    hints::{hint_row, notice_lines, notice_view, table_hints},
-    home::{Home, Line, Prompt},
-    keymap::{Command, Context},
+    hints::{hint_row, notice_rows, notice_view, table_hints},
+    home::{Home, Line, Prompt, Spot},
+    keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
     server::Link,
     text,
@@ -50,15 +50,23 @@ pub(crate) fn view(
     );
     let field = field_row(home, area, compact);
     let cursor = field.and_then(|row| prompt(home, row, buf, look));
-    let top = if compact { 2 } else { 3 } + if field.is_some() { 2 } else { 0 };
-    let notice = fx.notice.shown().map(|(tone, words)| {
-        let cols = usize::from(area.width).saturating_sub(2);
-        (tone, notice_lines(words, cols))
-    });
-    let bottom = notice
-        .as_ref()
-        .map_or(1, |(_, lines)| lines.len() as u16)
-        .max(1);
+    let asks_where = matches!(home.prompt, Some(Prompt::New(_)));
+    if let Some(row) = field.filter(|_| asks_where) {
+        wishes(
+            home,
+            Rect {
+                y: row.y + 1,
+                ..row
+            },
+            buf,
+            look,
+        );
+    }
+    let below = if field.is_some() { 2 } else { 0 } + u16::from(asks_where);
+    let top = if compact { 2 } else { 3 } + below;
+    let cols = usize::from(area.width).saturating_sub(2);
+    let notices = notice_rows(&fx.notice, cols, compact);
+    let bottom = (notices.len() as u16).max(1);
     let list = Rect {
         y: area.y + top,
         height: area.height.saturating_sub(top + 1 + bottom),
@@ -70,16 +78,15 @@ pub(crate) fn view(
         height: bottom,
         ..area
     };
-    match notice {
-        Some((tone, lines)) => {
-            let row = Rect {
-                x: row.x + 1,
-                width: row.width - 1,
-                ..row
-            };
-            notice_view(&lines, tone, row, buf, look);
-        }
-        None => hints(home, row, buf, look),
+    if notices.is_empty() {
+        hints(home, row, buf, look);
+    } else {
+        let row = Rect {
+            x: row.x + 1,
+            width: row.width - 1,
+            ..row
+        };
+        notice_view(&notices, row, buf, look);
     }
     cursor
 }
@@ -153,18 +160,42 @@ fn prompt(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) -> Option<Posit
         .map(|_| Position::new(row.x + (label.len() + before - skip) as u16, row.y))
 }
 
+/// Draws what the new session gets, and which keys change it.
+fn wishes(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
+    let theme = &look.theme;
+    let model = home.next.model.as_ref().map(ToString::to_string);
+    let model = model.unwrap_or_else(|| "the default model".to_owned());
+    let thinking = home.next.thinking.map_or("as usual", thinking_word);
+    let words = format!(" with {model}, thinking {thinking}   ");
+    let key = |command| {
+        keymap::binding(command, Context::Conversation)
+            .map(|b| look.keys.key(b))
+            .unwrap_or_default()
+    };
+    let (models, levels) = (key(Command::Models), key(Command::Thinking));
+    let arrows = if look.unicode { "↑↓" } else { "Up/Down" };
+    let pieces = [
+        (words.as_str(), theme.dim),
+        (arrows, theme.key),
+        (" directory  ", theme.dim),
+        (models.as_str(), theme.key),
+        (" model  ", theme.dim),
+        (levels.as_str(), theme.key),
+        (" thinking", theme.dim),
+    ];
+    look::pieces(buf, row, &pieces);
+}
+
 fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Effects) {
     home.spots.clear();
     if home.lines().is_empty() {
         empty(home, area, buf, look);
         return;
     }
-    let selected = home.selected.clone();
+    let selected = home.spot();
+    let is_selected = |line: &Line<'_>| line_spot(line).is_some_and(|s| Some(s) == selected);
     let lines = home.lines();
-    let at = lines
-        .iter()
-        .position(|l| matches!(l, Line::Row(r) if Some(&r.id) == selected.as_ref()))
-        .unwrap_or(0);
+    let at = lines.iter().position(is_selected).unwrap_or(0);
     let height = usize::from(area.height).max(1);
     // One line above the selected one stays visible, so that its group's name does.
     let first = home
@@ -185,16 +216,11 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
                 let words = format!(" {machine} {} {dir}", look.glyph(Glyph::Dot));
                 look::pieces(buf, row, &[(&words, look.theme.dim)]);
             }
-            Line::Row(session) => {
-                row_view(
-                    session,
-                    row,
-                    buf,
-                    look,
-                    fx,
-                    Some(&session.id) == selected.as_ref(),
-                );
-                spots.push((row.y, session.id.clone()));
+            Line::Row(session) => row_view(session, row, buf, look, fx, is_selected(line)),
+            Line::Child(_, child) => child_view(child, row, buf, look, is_selected(line)),
+            Line::Childless => {
+                let words = "       no other conversation within it";
+                look::pieces(buf, row, &[(words, look.theme.dim)]);
             }
             Line::Archived(count) => {
                 let glyph = look.glyph(if home.archived_shown {
@@ -202,13 +228,66 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
                 } else {
                     Glyph::Folded
                 });
-                let words = format!(" archived {count} {glyph}");
-                look::pieces(buf, row, &[(&words, look.theme.dim)]);
+                let words = format!(" archived {count} {glyph}  ");
+                let key = keymap::binding(Command::ShowArchived, Context::Home)
+                    .map(|b| look.keys.key(b))
+                    .unwrap_or_default();
+                let does = if home.archived_shown {
+                    " hides them"
+                } else {
+                    " shows them"
+                };
+                let theme = &look.theme;
+                look::pieces(
+                    buf,
+                    row,
+                    &[(&words, theme.dim), (&key, theme.key), (does, theme.dim)],
+                );
             }
         }
+        spots.extend(line_spot(line).map(|spot| (row.y, spot)));
     }
     home.first = first;
     home.spots = spots;
+}
+
+fn line_spot(line: &Line<'_>) -> Option<Spot> {
+    match line {
+        Line::Row(row) => Some((row.id.clone(), ConversationId::ROOT)),
+        Line::Child(row, child) => Some((row.id.clone(), child.id)),
+        Line::Blank | Line::Group { .. } | Line::Childless | Line::Archived(_) => None,
+    }
+}
+
+/// Draws a conversation within a session.
+fn child_view(child: &ChildRow, row: Rect, buf: &mut Buffer, look: &Look, selected: bool) {
+    let theme = &look.theme;
+    let (glyph, mark, words, style) = state_words(&child.state, false, look, row.width < 60);
+    let words = if child.archived {
+        "archived".to_owned()
+    } else {
+        words
+    };
+    let pointer = if selected {
+        look.glyph(Glyph::Pointer)
+    } else {
+        " "
+    };
+    let cols = usize::from(row.width);
+    let note = text::cut(&text::visible(&words), cols * 2 / 5).to_string();
+    let room = cols.saturating_sub(text::width(&note) + 11);
+    let title = text::cut(&text::visible(&child.title), room).to_string();
+    let title_style = if selected { theme.strong } else { theme.text };
+    let left = [
+        (" ", theme.text),
+        (pointer, theme.accent),
+        ("    ", theme.text),
+        (glyph, mark),
+        (" ", theme.text),
+        (title.as_str(), title_style),
+    ];
+    let note = format!("{note} ");
+    sides(buf, row, &left, &[(&note, style)]);
 }
 
 fn empty(home: &Home, area: Rect, buf: &mut Buffer, look: &Look) {
@@ -327,15 +406,24 @@ fn from_home(dir: &str, home: Option<&str>) -> String {
 
 /// Returns sign and words of what a session is doing; in a narrow list the words are short.
 fn words<'l>(session: &SessionRow, look: &'l Look, short: bool) -> (&'l str, Style, String, Style) {
+    state_words(&session.state, session.unread, look, short)
+}
+
+fn state_words<'l>(
+    state: &SessionState,
+    unread: bool,
+    look: &'l Look,
+    short: bool,
+) -> (&'l str, Style, String, Style) {
     let theme = &look.theme;
-    let (glyph, mark, words, style) = match &session.state {
-        SessionState::Idle if session.unread => (Glyph::Idle, theme.dim, "answered", theme.text),
+    let (glyph, mark, words, style) = match state {
+        SessionState::Idle if unread => (Glyph::Idle, theme.dim, "answered", theme.text),
         SessionState::Idle => (Glyph::Idle, theme.dim, "", theme.dim),
         SessionState::Working { .. } => (Glyph::Working, theme.accent, "working", theme.dim),
         SessionState::Waiting { .. } => (Glyph::Waiting, theme.warn, "needs you", theme.warn),
         SessionState::Failed { .. } => (Glyph::Failed, theme.error, "failed", theme.error),
     };
-    let words = match &session.state {
+    let words = match state {
         SessionState::Working { activity } if !short && !activity.is_empty() => activity.clone(),
         SessionState::Waiting { question } if !short => format!("{words}: {question}"),
         SessionState::Failed { reason } if !short => format!("{words}: {reason}"),

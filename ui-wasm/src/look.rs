@@ -35,6 +35,8 @@ pub(crate) struct Look {
     pub(crate) utc_offset_minutes: i16,
     /// The keys.
     pub(crate) keys: Keys,
+    /// The key that is the launcher's, as it is written.
+    pub(crate) launcher_key: String,
     background: Background,
 }
 
@@ -50,6 +52,9 @@ impl Look {
             awake: true,
             utc_offset_minutes: start.utc_offset_minutes,
             keys: Keys::with(preset(&start.preferences), bindings(&start.preferences)),
+            launcher_key: preference(&start.preferences, "launcher_key")
+                .unwrap_or("Ctrl-]")
+                .to_owned(),
             background: start.background,
         }
     }
@@ -101,6 +106,7 @@ impl Default for Look {
             awake: true,
             utc_offset_minutes: 0,
             keys: Keys::default(),
+            launcher_key: "Ctrl-]".to_owned(),
             background: Background::Unknown,
         }
     }

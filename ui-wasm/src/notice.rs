@@ -1,7 +1,18 @@
-//! The one place where something passing is told: a short line that goes away by itself.
+//! The one place where something passing is told: at most three short lines that go away by themselves, and a list of what
+//! was told, in which the same stands once with how often it was.
 
-/// How long a notice stays, in milliseconds.
-const STAYS_MS: u64 = 6_000;
+use std::collections::VecDeque;
+
+/// How long a success stays, in milliseconds.
+const DONE_MS: u64 = 5_000;
+/// How long something to know stays.
+const INFO_MS: u64 = 6_000;
+/// How long an error stays; it can be read again in the list.
+const ERROR_MS: u64 = 20_000;
+/// Lines shown at once.
+const SHOWN: usize = 3;
+/// Lines kept in the list.
+const KEPT: usize = 50;
 
 /// What a notice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,64 +25,137 @@ pub(crate) enum Tone {
     Error,
 }
 
-/// The notice of the moment.
+impl Tone {
+    fn stays_ms(self) -> u64 {
+        match self {
+            Self::Done => DONE_MS,
+            Self::Info => INFO_MS,
+            Self::Error => ERROR_MS,
+        }
+    }
+}
+
+/// Something that was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// What it is about.
+    pub(crate) tone: Tone,
+    /// Its words.
+    pub(crate) text: String,
+    /// How many times.
+    pub(crate) times: u32,
+    /// When last, in milliseconds since the Unix epoch.
+    pub(crate) at_ms: u64,
+}
+
+impl Told {
+    /// Returns its words with how often it was told.
+    pub(crate) fn words(&self) -> String {
+        match self.times {
+            0 | 1 => self.text.clone(),
+            times => format!("{} ({times} times)", self.text),
+        }
+    }
+
+    fn until_ms(&self) -> u64 {
+        self.at_ms.saturating_add(self.tone.stays_ms())
+    }
+}
+
+/// The notices of the moment, and those of before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notice {
-    current: Option<(Tone, String, u64)>,
-    /// What was said, and how many times in a row.
-    said: (String, u32),
+    /// What is shown, the newest last.
+    live: VecDeque<Told>,
+    /// What was done and what did not work, the newest last.
+    kept: VecDeque<Told>,
 }
 
 impl Notice {
-    /// Shows `text` instead of what was shown; the same again while it is shown is counted.
+    /// Shows `text`; the same again while it is the last one shown is counted.
     pub(crate) fn say(&mut self, tone: Tone, text: impl Into<String>, now_ms: u64) {
-        let text = text.into();
-        let again = self.current.is_some() && self.said.0 == text;
-        let times = if again { self.said.1 + 1 } else { 1 };
-        let shown = match times {
-            1 => text.clone(),
-            times => format!("{text} ({times} times)"),
+        let told = Told {
+            tone,
+            text: text.into(),
+            times: 1,
+            at_ms: now_ms,
         };
-        self.said = (text, times);
-        self.current = Some((tone, shown, now_ms + STAYS_MS));
+        if tone != Tone::Info {
+            self.keep(told.clone());
+        }
+        match self.live.back_mut() {
+            Some(last) if last.text == told.text => {
+                last.times += 1;
+                last.at_ms = now_ms;
+            }
+            _ => self.live.push_back(told),
+        }
+        if self.live.len() > SHOWN {
+            self.live.pop_front();
+        }
     }
 
-    /// Takes the notice away; returns whether there was one.
+    fn keep(&mut self, mut told: Told) {
+        let same = |t: &Told| (t.tone, &t.text) == (told.tone, &told.text);
+        if let Some(before) = self
+            .kept
+            .iter()
+            .position(same)
+            .and_then(|at| self.kept.remove(at))
+        {
+            told.times += before.times;
+        }
+        self.kept.push_back(told);
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Takes what is shown away; returns whether there was anything.
     pub(crate) fn dismiss(&mut self) -> bool {
-        self.current.take().is_some()
+        let any = !self.live.is_empty();
+        self.live.clear();
+        any
     }
 
-    /// Returns what is shown.
-    pub(crate) fn shown(&self) -> Option<(Tone, &str)> {
-        self.current
-            .as_ref()
-            .map(|(tone, text, _)| (*tone, text.as_str()))
+    /// Returns what is shown, the newest last.
+    pub(crate) fn shown(&self) -> impl DoubleEndedIterator<Item = &Told> {
+        self.live.iter()
     }
 
-    /// Returns when it goes away, in milliseconds since the Unix epoch.
+    /// Returns what was done and what did not work, the newest first.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Told> {
+        self.kept.iter().rev()
+    }
+
+    /// Takes something out of the list; `None`: everything.
+    pub(crate) fn forget(&mut self, text: Option<&str>) {
+        self.kept
+            .retain(|t| text.is_some_and(|text| t.text != text));
+        self.live
+            .retain(|t| text.is_some_and(|text| t.text != text));
+    }
+
+    /// Returns when the next line goes away, in milliseconds since the Unix epoch.
     pub(crate) fn until(&self) -> Option<u64> {
-        self.current.as_ref().map(|(_, _, until)| *until)
+        self.live.iter().map(Told::until_ms).min()
     }
 
-    /// Takes the notice away where its time is over; returns whether it did.
+    /// Takes away whatever's time is over; returns whether there was anything.
     pub(crate) fn expire(&mut self, now_ms: u64) -> bool {
-        let over = self.until().is_some_and(|until| now_ms >= until);
-        if over {
-            self.current = None;
-        }
-        over
+        let before = self.live.len();
+        self.live.retain(|told| now_ms < told.until_ms());
+        self.live.len() != before
     }
 
-    /// Takes the notice away where it tells an error: what came after it went well, or is another screen.
+    /// Takes errors away: what came after them went well, or is another screen.
     pub(crate) fn clear_error(&mut self) {
-        if matches!(self.current, Some((Tone::Error, _, _))) {
-            self.current = None;
-        }
+        self.live.retain(|told| told.tone != Tone::Error);
     }
 
-    /// Takes the notice away.
+    /// Takes away what is shown.
     pub(crate) fn clear(&mut self) {
-        self.current = None;
+        self.live.clear();
     }
 }
 
@@ -79,10 +163,14 @@ impl Notice {
 mod tests {
     use super::*;
 
+    fn shown(notice: &Notice) -> Vec<String> {
+        notice.shown().map(Told::words).collect()
+    }
+
     #[test]
     fn the_same_again_is_counted_and_something_else_begins_anew() {
         let mut notice = Notice::default();
-        for (text, shown) in [
+        for (text, last) in [
             ("a", "a"),
             ("a", "a (2 times)"),
             ("a", "a (3 times)"),
@@ -90,11 +178,41 @@ mod tests {
             ("a", "a"),
         ] {
             notice.say(Tone::Error, text, 0);
-            assert_eq!(notice.shown(), Some((Tone::Error, shown)));
+            assert_eq!(shown(&notice).last().map(String::as_str), Some(last));
         }
+        assert_eq!(shown(&notice), ["a (3 times)", "b", "a"]);
+        let kept: Vec<_> = notice.kept().map(Told::words).collect();
+        assert_eq!(kept, ["a (4 times)", "b"]);
         assert!(notice.dismiss());
         assert!(!notice.dismiss());
         notice.say(Tone::Info, "a", 0);
-        assert_eq!(notice.shown(), Some((Tone::Info, "a")));
+        assert_eq!(shown(&notice), ["a"]);
+    }
+
+    #[test]
+    fn a_success_goes_after_five_seconds_and_an_error_stays_longer_and_in_the_list() {
+        let mut notice = Notice::default();
+        notice.say(Tone::Error, "no", 0);
+        notice.say(Tone::Done, "yes", 0);
+        assert_eq!(notice.until(), Some(5_000));
+        assert!(!notice.expire(4_999));
+        assert!(notice.expire(5_000));
+        assert_eq!(shown(&notice), ["no"]);
+        assert!(notice.expire(20_000));
+        assert_eq!(notice.kept().count(), 2);
+        notice.forget(Some("no"));
+        assert_eq!(notice.kept().count(), 1);
+        notice.forget(None);
+        assert_eq!(notice.kept().count(), 0);
+    }
+
+    #[test]
+    fn three_are_shown_and_fifty_are_kept() {
+        let mut notice = Notice::default();
+        for at in 0..60 {
+            notice.say(Tone::Done, at.to_string(), at);
+        }
+        assert_eq!(shown(&notice), ["57", "58", "59"]);
+        assert_eq!(notice.kept().count(), 50);
     }
 }

@@ -1,13 +1,18 @@
 //! What the floating lists offer: commands, sessions, models, levels, policies, messages, themes.
 
-use porthole_protocol::{Policy, SessionRow, SessionState, Thinking, replies};
+use porthole_protocol::{
+    ConversationState, EntryBody, Policy, SessionRow, SessionState, Thinking, replies,
+};
 
 use crate::{
+    clock,
     conversation_view::thinking_word,
     keymap::{Command, Context, TABLE},
     look::Look,
-    picker::{Choice, Item, Picker},
+    notice::{Notice, Told, Tone},
+    picker::{Choice, Item, Picker, Sure},
     theme::Theme,
+    transcript,
 };
 
 /// What people look for most, in this order; what makes no sense now is left out anyway.
@@ -81,36 +86,89 @@ pub(crate) fn commands(
     Picker::new("commands", items, "")
 }
 
-/// Returns the list of sessions to switch to.
+/// Returns the list of sessions to switch to: pinned ones first, archived ones last.
 pub(crate) fn sessions(rows: &[SessionRow], current: Option<&str>, home: Option<&str>) -> Picker {
-    let mut rows: Vec<&SessionRow> = rows.iter().filter(|r| !r.archived).collect();
-    rows.sort_by_key(|r| std::cmp::Reverse(r.updated_ms));
+    let mut rows: Vec<&SessionRow> = rows.iter().collect();
+    rows.sort_by_key(|r| (r.archived, !r.pinned, std::cmp::Reverse(r.updated_ms)));
     let item = |row: &&SessionRow| {
         let state = match &row.state {
-            SessionState::Idle => String::new(),
-            SessionState::Working { .. } => "working · ".into(),
-            SessionState::Waiting { .. } => "needs you · ".into(),
-            SessionState::Failed { .. } => "failed · ".into(),
+            _ if row.archived => "archived · ",
+            SessionState::Idle if row.unread => "• answered · ",
+            SessionState::Idle => "",
+            SessionState::Working { .. } => "working · ",
+            SessionState::Waiting { .. } => "needs you · ",
+            SessionState::Failed { .. } => "failed · ",
         };
+        let pin = if row.pinned { "* " } else { "" };
         Item::new(
             Choice::Session(row.id.clone()),
-            row.title.clone(),
+            format!("{pin}{}", row.title),
             format!("{state}{}", short_dir(&row.dir, home)),
         )
         .current(current == Some(row.id.as_str()))
     };
+    let active = rows.iter().filter(|row| !row.archived).count();
     let mut items: Vec<Item> = rows.iter().map(item).collect();
-    items.push(Item::new(
-        Choice::Command(Command::New),
-        "new session …",
-        "in a directory",
-    ));
-    items.push(Item::new(
-        Choice::Home,
-        "all sessions …",
-        "search, rename, archive",
-    ));
+    let others = [
+        Item::new(
+            Choice::Command(Command::New),
+            "new session …",
+            "in a directory",
+        ),
+        Item::new(Choice::Home, "all sessions …", "search, rename, archive"),
+    ];
+    items.splice(active..active, others);
     Picker::new("sessions", items, "")
+}
+
+/// Returns what was told lately, the newest first.
+pub(crate) fn notices(notice: &Notice, look: &Look, now_ms: u64) -> Picker {
+    let item = |told: &Told| {
+        let at = clock::when(told.at_ms, now_ms, look.utc_offset_minutes);
+        let what = match told.tone {
+            Tone::Error => format!("failed · {at}"),
+            Tone::Done | Tone::Info => at,
+        };
+        Item::new(Choice::Told(Some(told.text.clone())), told.words(), what)
+    };
+    let mut items: Vec<Item> = notice.kept().map(item).collect();
+    if items.is_empty() {
+        items.push(Item::words("nothing was told lately"));
+    } else {
+        items.push(Item::new(Choice::Told(None), "put all of it away", ""));
+    }
+    Picker::new("told lately", items, "Enter puts a line away")
+}
+
+/// Returns what was said in a conversation and can be answered, the newest first.
+pub(crate) fn replies_to(state: &ConversationState) -> Picker {
+    let said = |entry: &porthole_protocol::Entry| {
+        let text = match &entry.body {
+            EntryBody::Message { text, .. } => text.clone(),
+            EntryBody::Answer { blocks, .. } => transcript::answer_text(blocks)?,
+            _ => return None,
+        };
+        let first = text
+            .lines()
+            .find(|line| !line.trim().is_empty())?
+            .to_owned();
+        let name = entry.author.name.clone();
+        Some(Item::new(Choice::Reply(name.clone(), text), first, name))
+    };
+    let mut items: Vec<Item> = state.entries.iter().rev().filter_map(said).collect();
+    if items.is_empty() {
+        items.push(Item::words("nothing was said yet"));
+    }
+    Picker::new("answer what?", items, "it is quoted above your message")
+}
+
+/// Asks back before something that cannot be taken back; Enter alone does nothing.
+pub(crate) fn sure(title: &str, sure: Sure, yes: &str, words: &str) -> Picker {
+    let items = vec![
+        Item::new(Choice::No, "no", ""),
+        Item::new(Choice::Sure(sure), yes, ""),
+    ];
+    Picker::new(title, items, words)
 }
 
 /// Returns the list of models; `None`: it is still on its way.

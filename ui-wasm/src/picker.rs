@@ -6,7 +6,7 @@ use nucleo_matcher::{
     pattern::{AtomKind, CaseMatching, Normalization, Pattern},
 };
 use porthole_bridge::Source;
-use porthole_protocol::{ConversationId, ModelRef, Policy, SessionId, Thinking};
+use porthole_protocol::{AccessId, ConversationId, ModelRef, Policy, SessionId, Thinking};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -45,8 +45,25 @@ pub(crate) enum Choice {
     Share(ShareChoice),
     /// Saves something on the visitor's computer, under a name.
     Save(Source, String),
+    /// Something told lately, to be put away; `None`: all of it.
+    Told(Option<String>),
+    /// Something said before, to be answered: who said it, and what.
+    Reply(String, String),
+    /// Something that was asked back about, and is wanted.
+    Sure(Sure),
+    /// Nothing after all: it closes the list.
+    No,
     /// Nothing: the row is there to be read.
     Nothing,
+}
+
+/// What is asked back about before it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sure {
+    /// The model sees nothing from before.
+    Reset,
+    /// A link with its guests, or one guest, is out.
+    Revoke(AccessId),
 }
 
 /// One row of a list. Its words may be a secret: `Debug` leaves them out.
@@ -322,6 +339,7 @@ impl Picker {
     fn choose(&self) -> Picked {
         match self.shown.get(self.at).map(|i| &self.items[*i].choice) {
             None | Some(Choice::Nothing) => Picked::Open,
+            Some(Choice::No) => Picked::Closed,
             Some(choice) => Picked::Chosen(choice.clone()),
         }
     }

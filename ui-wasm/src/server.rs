@@ -341,11 +341,15 @@ fn changes(call: &Call) -> bool {
         | Call::ShareCreate { .. }
         | Call::ShareRevoke { .. }
         | Call::DeviceSignOut { .. }
-        | Call::SettingsSave { .. } => true,
+        | Call::SettingsSave { .. }
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::History { .. }
         | Call::OutputRead { .. }
         | Call::FilesFind { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareList { .. }
         | Call::DeviceList {}
         | Call::SettingsGet {}

@@ -205,6 +205,26 @@ impl Sharing {
         Picker::new("the link is made", items, "")
     }
 
+    /// Returns what is asked back before a link or a guest is out: the question, and the yes.
+    pub(crate) fn revoking(&self, id: &AccessId) -> (String, String) {
+        let guests = self.shares.iter().flat_map(|share| &share.guests);
+        if let Some(guest) = guests.into_iter().find(|guest| guest.id == *id) {
+            let name = text::visible(&guest.name);
+            return (
+                format!("send “{name}” away?"),
+                format!("yes, “{name}” is out now"),
+            );
+        }
+        let share = self.shares.iter().find(|share| share.id == *id);
+        let guests = share.map_or(0, |share| share.guests.len());
+        let yes = match guests {
+            0 => "yes, nobody comes in by it".to_owned(),
+            1 => "yes, with the one guest who came by it".to_owned(),
+            all => format!("yes, with the {all} guests who came by it"),
+        };
+        ("revoke this link?".to_owned(), yes)
+    }
+
     /// Returns a link with its guests; `None`: it is gone.
     pub(crate) fn one(&self, id: &AccessId, look: &Look, now_ms: u64) -> Option<Picker> {
         let share = self.shares.iter().find(|share| share.id == *id)?;
@@ -255,14 +275,25 @@ fn link_name(share: &Share) -> String {
     }
 }
 
+/// Names shown of those who are on a link now.
+const NAMES: usize = 3;
+
+/// Returns who came by a link, those who are here now by name.
 fn guests_words(share: &Share) -> String {
-    let here = share.guests.iter().filter(|guest| guest.here).count();
-    match (share.guests.len(), here) {
-        (0, _) if share.used => "used".to_owned(),
-        (0, _) => "nobody came yet".to_owned(),
-        (1, 0) => "1 guest".to_owned(),
-        (all, 0) => format!("{all} guests"),
-        (1, _) => "1 guest, here now".to_owned(),
-        (all, here) => format!("{all} guests, {here} here now"),
+    let (here, away): (Vec<_>, Vec<_>) = share.guests.iter().partition(|guest| guest.here);
+    if here.is_empty() {
+        return match away.len() {
+            0 if share.used => "used".to_owned(),
+            0 => "nobody came yet".to_owned(),
+            1 => "1 guest, not here".to_owned(),
+            all => format!("{all} guests, nobody here"),
+        };
     }
+    let names: Vec<&str> = here.iter().take(NAMES).map(|g| g.name.as_str()).collect();
+    let mut words = format!("here now: {}", names.join(", "));
+    let more = here.len() - names.len();
+    if more > 0 {
+        words.push_str(&format!(" and {more} more"));
+    }
+    words
 }

@@ -107,7 +107,7 @@ pub(crate) enum Text {
 }
 
 /// Characters without a shape of their own, as inclusive ranges in order.
-/// The first column of each class in `docs/bridge.md` names them in words.
+/// `docs/bridge.md` lists the same, and a test compares them.
 const DROPPED: [(u32, u32); 25] = [
     (0x0000, 0x001F),   // C0
     (0x007F, 0x009F),   // DEL and C1
@@ -173,5 +173,21 @@ mod tests {
         for (number, _) in MODES {
             assert!(document.contains(&format!("| `? {number}` |")));
         }
+    }
+
+    #[test]
+    fn the_document_of_the_bridge_lists_exactly_the_ranges_that_are_dropped() {
+        let document = include_str!("../../../docs/bridge.md");
+        let listed: Vec<&str> = document
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+            .map(|(range, _)| range)
+            .filter(|range| range.starts_with("U+"))
+            .collect();
+        let dropped = DROPPED.map(|(first, last)| match first == last {
+            true => format!("U+{first:04X}"),
+            false => format!("U+{first:04X}–{last:04X}"),
+        });
+        assert_eq!(listed, dropped);
     }
 }

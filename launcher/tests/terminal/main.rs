@@ -5,6 +5,7 @@ mod alphabet;
 mod bytes;
 mod leaving;
 mod local;
+mod output;
 mod script;
 mod server;
 mod shell;

@@ -98,6 +98,8 @@ pub enum Source {
     File(Vec<u8>),
     /// The whole output of a command, by the id of its run.
     Output(String),
+    /// A session written into a file, by the id that its export named.
+    Export(String),
 }
 
 /// An address that asks for no range.
@@ -145,6 +147,7 @@ impl Download {
             Source::Attachment(id) => ("attachment", id.as_bytes()),
             Source::File(path) => ("file", path.as_slice()),
             Source::Output(run) => ("output", run.as_bytes()),
+            Source::Export(id) => ("export", id.as_bytes()),
         };
         format!(
             "{PATH_DOWNLOAD}?session={}&{kind}={}&from={}&bytes={}",
@@ -171,6 +174,7 @@ impl Download {
                     Source::File(percent_decode_str(value).collect()),
                 )?,
                 "output" => once(&mut source, Source::Output(text(value)?))?,
+                "export" => once(&mut source, Source::Export(text(value)?))?,
                 "from" => once(&mut from, number(value)?)?,
                 "bytes" => once(&mut bytes, number(value)?)?,
                 _ => return Err(Confusion),

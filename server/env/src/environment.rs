@@ -34,6 +34,15 @@ pub trait Environment: Send + Sync {
     /// where the path is a link, its target is written and the link stays.
     fn write<'a>(&'a self, path: &'a Path, bytes: Vec<u8>, expect: Expect) -> Pending<'a, Stat>;
 
+    /// Does what [`Self::write`] does at exactly this path: where any part of it is a link, nothing is written, whenever
+    /// that link was made.
+    fn write_exactly<'a>(
+        &'a self,
+        path: &'a Path,
+        bytes: Vec<u8>,
+        expect: Expect,
+    ) -> Pending<'a, Stat>;
+
     /// Returns the names in a folder, sorted; at most `limit` of them.
     fn list<'a>(&'a self, path: &'a Path, limit: usize) -> Pending<'a, Listing>;
 

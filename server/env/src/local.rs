@@ -1,6 +1,7 @@
 //! This machine, in this process. Blocking work runs on tokio's blocking threads and stops soon after it is dropped.
 
 mod beside;
+mod exactly;
 mod files;
 mod group;
 mod inside;
@@ -57,6 +58,16 @@ impl Environment for Local {
     fn write<'a>(&'a self, path: &'a Path, bytes: Vec<u8>, expect: Expect) -> Pending<'a, Stat> {
         let path = path.to_owned();
         Box::pin(blocking(move |_| files::write(&path, &bytes, expect)))
+    }
+
+    fn write_exactly<'a>(
+        &'a self,
+        path: &'a Path,
+        bytes: Vec<u8>,
+        expect: Expect,
+    ) -> Pending<'a, Stat> {
+        let path = path.to_owned();
+        Box::pin(blocking(move |_| exactly::write(&path, &bytes, expect)))
     }
 
     fn list<'a>(&'a self, path: &'a Path, limit: usize) -> Pending<'a, Listing> {

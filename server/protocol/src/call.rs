@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AccessId, AttachmentId, ConversationId, EntryId, GuestMode, ModelRef, Policy, QuestionId,
-    RequestId, RunId, SendMode, SessionId, SettingChange, SubmissionId, Thinking,
+    AccessId, AttachmentId, ConversationId, EntryId, ExportFormat, GuestMode, ModelRef, Policy,
+    QuestionId, RequestId, RunId, SendMode, SessionId, SettingChange, SubmissionId, Thinking,
 };
 
 macro_rules! calls {
@@ -80,7 +80,7 @@ calls! {
         /// Which session.
         session: SessionId,
     }
-    /// Brings an archived session back. Reply: [`replies::Done`].
+    /// Brings an archived session back, or one that was deleted a moment ago. Reply: [`replies::Done`].
     SessionRestore = "session.restore" {
         /// Which session.
         session: SessionId,
@@ -296,6 +296,25 @@ calls! {
         /// At most so many, and at most 100.
         limit: u32,
     }
+    /// Finds words in what was said and in titles, archived sessions included. Reply: [`replies::Found`].
+    Search = "search" {
+        /// Only in this session; `None`: wherever the caller may read.
+        session: Option<SessionId>,
+        /// What was typed, at most 200 characters: all of its words, the last one as its beginning; words in double quotes stand
+        /// together.
+        text: String,
+        /// At most so many, and at most 100.
+        limit: u32,
+        /// Goes on where a reply named this as its `next`; `None`: the best.
+        before: Option<u64>,
+    }
+    /// Writes a session into one file, to be downloaded. Reply: [`replies::Exported`].
+    SessionExport = "session.export" {
+        /// Which session.
+        session: SessionId,
+        /// As what.
+        format: ExportFormat,
+    }
     /// Makes a share link. Reply: [`replies::Shared`]. The same request again replaces a link that nobody has used yet.
     ShareCreate = "share.create" {
         /// Which session.
@@ -368,6 +387,21 @@ calls! {
         before: Option<EntryId>,
         /// At most so many, and at most 200.
         limit: u32,
+    }
+    /// Takes a session out of every list and ends its work and its shares; for [`crate::limits::UNDO_SECONDS`] a restore
+    /// brings it back, then nothing of it is left. Reply: [`replies::Done`].
+    SessionDelete = "session.delete" {
+        /// Which session.
+        session: SessionId,
+    }
+    /// Makes a session that begins as another one is now; refused while that one works. Reply: [`replies::Created`].
+    SessionClone = "session.clone" {
+        /// Which session is copied.
+        session: SessionId,
+        /// The client's id of it.
+        request: RequestId,
+        /// The title; `None`: made from that of the other.
+        title: Option<String>,
     }
 }
 
@@ -449,8 +483,8 @@ pub mod replies {
     use serde::{Deserialize, Serialize};
 
     use crate::{
-        ConversationId, DeviceRow, Entry, EntryId, ModelInfo, ModelRef, PromptFault, PromptRow,
-        SessionId, Share, SubmissionId, Thinking, Usage,
+        ConversationId, DeviceRow, Entry, EntryId, Hit, ModelInfo, ModelRef, PromptFault,
+        PromptRow, SessionId, Share, SubmissionId, Thinking, Usage,
     };
 
     /// Nothing to tell.
@@ -525,6 +559,28 @@ pub mod replies {
         pub files: Vec<String>,
         /// Whether there are more, or the tree was too large to look at all of it.
         pub truncated: bool,
+    }
+
+    /// What a search found.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Found {
+        /// The best first; of equally good ones the newest.
+        pub hits: Vec<Hit>,
+        /// What to give as `before` for those that come next; `None`: there are none.
+        pub next: Option<u64>,
+        /// Whether some sessions are not looked through yet: a later search may find more.
+        pub behind: bool,
+    }
+
+    /// A session was written into a file. It is there for an hour.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Exported {
+        /// Its id, to download it by.
+        pub export: String,
+        /// A name for it.
+        pub name: String,
+        /// Its size in bytes.
+        pub bytes: u64,
     }
 
     /// The models that can be chosen.

@@ -9,6 +9,7 @@ mod ids;
 pub mod limits;
 mod model;
 mod prompts;
+mod search;
 mod session;
 mod settings;
 mod share;
@@ -32,6 +33,7 @@ pub use ids::{
 };
 pub use model::{ModelInfo, ModelRef, Policy, Price, Thinking};
 pub use prompts::{PromptFault, PromptKind, PromptRow};
+pub use search::{ExportFormat, Hit};
 pub use session::{GuestMode, Role, SessionRow, SessionState, SessionsDelta, Who};
 pub use settings::{
     CompactionSettings, PromptCache, QueueMode, RetrySettings, SettingChange, Settings,

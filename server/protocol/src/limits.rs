@@ -24,6 +24,10 @@ pub const SHARE_SECONDS_MAX: u64 = 366 * 24 * 60 * 60;
 pub const FILES_QUERY_CHARS: usize = 200;
 /// File names that one reply holds, at most.
 pub const FILES_FOUND: usize = 100;
+/// Longest text of a search, in characters.
+pub const SEARCH_CHARS: usize = 200;
+/// Hits that one reply of a search holds, at most.
+pub const SEARCH_HITS: usize = 100;
 /// Files that one submission may name.
 pub const SUBMISSION_ATTACHMENTS: usize = 10;
 /// Longest title of a session, in characters.
@@ -54,3 +58,5 @@ pub const MODELS_QUERY_CHARS: usize = 200;
 pub const RESPONSE_ROWS: usize = 200;
 /// Settings that one call changes, at most.
 pub const SETTING_CHANGES: usize = 64;
+/// For how long a deleted session can be restored, in seconds.
+pub const UNDO_SECONDS: u64 = 10 * 60;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use porthole_protocol::{
-    Call, ClientFrame, ServerFrame, decode, encode,
+    Call, ClientFrame, PROTOCOL_VERSION, ServerFrame, decode, encode,
     limits::{CLIENT_FRAME_BYTES, SERVER_FRAME_BYTES},
 };
 use serde::de::DeserializeOwned;
@@ -36,9 +36,22 @@ pub(super) fn try_ask(folder: &Path, ask: &Ask) -> Result<Option<Tell>, Failure>
     };
     write_line(&mut stream, ask)?;
     let line = read_answer(folder, &mut BufReader::new(stream))?;
-    match serde_json::from_str(&line).map_err(|_| strange())? {
-        Tell::Failed { message } => Err(Failure::new(message)),
-        tell => Ok(Some(tell)),
+    told(&line).map(Some)
+}
+
+/// Asks the running server one thing that may take its time.
+pub(super) fn ask_for_long(data: &DataArgs, ask: &Ask) -> Result<Tell, Failure> {
+    let folder = data.folder()?;
+    let mut stream = connect(&folder)?.ok_or_else(|| not_running(&folder))?;
+    stream.set_read_timeout(None)?;
+    write_line(&mut stream, ask)?;
+    told(&read_line(&mut BufReader::new(stream))?)
+}
+
+fn told(line: &str) -> Result<Tell, Failure> {
+    match serde_json::from_str(line).map_err(|_| strange())? {
+        Tell::Failed { message, hint } => Err(Failure::new(message).hint(hint)),
+        tell => Ok(tell),
     }
 }
 
@@ -69,7 +82,15 @@ impl Link {
         };
         let line = read_answer(&folder, &mut link.reader)?;
         match decode(&line, SERVER_FRAME_BYTES) {
-            Ok(ServerFrame::Hello { .. }) => {}
+            Ok(ServerFrame::Hello { protocol, .. }) if protocol == PROTOCOL_VERSION => {}
+            Ok(ServerFrame::Hello { protocol, .. }) => {
+                return Err(Failure::new(format!(
+                    "the running server speaks protocol {protocol}, this command {PROTOCOL_VERSION}"
+                ))
+                .hint(
+                    "`portholed stop`, then `portholed start`, runs the version of the command",
+                ));
+            }
             _ => return Err(strange()),
         }
         // From here on it may be silent for as long as it works.

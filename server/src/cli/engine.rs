@@ -3,12 +3,14 @@
 use porthole_protocol::{
     Answer, Block, Call, ClientFrame, ConversationId, ConversationState, Entry, EntryBody,
     ModelInfo, ModelRef, RequestId, SendMode, ServerFrame, SessionId, SessionRow, SessionState,
-    Topic, TopicDelta, TopicState, limits::PAGE_ENTRIES, replies,
+    Topic, TopicDelta, TopicState,
+    limits::{PAGE_ENTRIES, UNDO_SECONDS},
+    replies,
 };
 
 use super::out::{note, say};
 use super::{
-    Failure, ListArgs, NewArgs, SendArgs, YesNo,
+    DataArgs, Failure, ListArgs, NewArgs, SendArgs, YesNo,
     client::{Link, strange},
     follow::{End, follow},
     lifecycle::print_json,
@@ -73,6 +75,31 @@ pub(super) fn new(args: &NewArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+pub(super) fn delete(id: &str, data: &DataArgs) -> Result<(), Failure> {
+    let session = session(id)?;
+    let _: replies::Done = Link::open(data)?.call(Call::SessionDelete { session })?;
+    let minutes = UNDO_SECONDS / 60;
+    say!("Deleted. For {minutes} minutes `portholed restore {id}` brings it back.");
+    Ok(())
+}
+
+pub(super) fn restore(id: &str, data: &DataArgs) -> Result<(), Failure> {
+    let session = session(id)?;
+    let _: replies::Done = Link::open(data)?.call(Call::SessionRestore { session })?;
+    Ok(())
+}
+
+pub(super) fn clone(id: &str, title: Option<&str>, data: &DataArgs) -> Result<(), Failure> {
+    let call = Call::SessionClone {
+        session: session(id)?,
+        request: request()?,
+        title: title.map(str::to_owned),
+    };
+    let created: replies::Created = Link::open(data)?.call(call)?;
+    say!("{}", created.session);
+    Ok(())
+}
+
 pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
     let models: replies::Models = Link::open(&list.data)?.call(Call::Models {})?;
     if list.json {
@@ -98,6 +125,36 @@ pub(super) fn models(list: &ListArgs) -> Result<(), Failure> {
     say!(
         "\n* new sessions get it. More are configured in {}",
         one_line(&models.config_path)
+    );
+    Ok(())
+}
+
+/// Reads the file itself: no server has to be up for it.
+pub(super) fn mcp(list: &ListArgs) -> Result<(), Failure> {
+    let data = list.data.folder()?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let servers = porthole_worker::mcp_servers(&data, variable).map_err(|why| {
+        Failure::new(why).hint("mend the file; a running server keeps to what it last read")
+    })?;
+    if list.json {
+        return print_json(&servers);
+    }
+    if servers.is_empty() {
+        say!(
+            "No MCP servers; `[server.NAME]` with `command` or `url` in the file below makes one."
+        );
+    }
+    for server in &servers {
+        let unset = match &server.missing[..] {
+            [] => String::new(),
+            names => format!("  (not set in this shell: {})", one_line(&names.join(", "))),
+        };
+        say!("{}  {}{unset}", server.name, one_line(&server.reach));
+    }
+    let file = data.join("mcp.toml");
+    say!(
+        "\nThey are configured in {}",
+        one_line(&file.display().to_string())
     );
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Commands about the server as a process: serve, start, stop, status, service.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -17,6 +17,7 @@ use super::{
 use crate::{
     bundle::BundleSource,
     data::make_private,
+    diagnostics::{Capture, SERVER_SOURCE},
     local::{Ask, Status, Tell},
     log,
     redact::Redaction,
@@ -44,12 +45,28 @@ pub(super) fn serve(args: ServeArgs) -> Result<(), Failure> {
     runtime.block_on(async {
         let redaction = config.redaction.clone();
         let running = Running::open(config).await.map_err(failed)?;
-        log::begin(&folder, redaction)?;
+        log::begin(&folder, redaction.clone())?;
+        if args.detached {
+            keep_errors(&folder, redaction)?;
+        }
         let mut stdout = std::io::stdout();
         // Whoever started it may have gone; it serves all the same.
         let _ = writeln!(stdout, "listening on {}", running.origin()).and_then(|()| stdout.flush());
         running.run().await.map_err(failed)
     })
+}
+
+/// Nobody reads what a detached server prints to standard error: it is kept as what workers print is.
+fn keep_errors(folder: &Path, redaction: Redaction) -> std::io::Result<()> {
+    let (ours, theirs) = std::io::pipe()?;
+    // Printing never waits for this process itself to read.
+    let flags = rustix::fs::fcntl_getfl(&theirs)? | rustix::fs::OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&theirs, flags)?;
+    rustix::stdio::dup2_stderr(&theirs)?;
+    let ours = tokio::net::unix::pipe::Receiver::from_owned_fd(ours.into())?;
+    let capture = Capture::new(folder, SERVER_SOURCE.to_owned(), redaction);
+    tokio::spawn(capture.run(ours));
+    Ok(())
 }
 
 /// Every link and every worker takes a few; many systems begin with 1,024.
@@ -80,22 +97,26 @@ pub(super) fn start(args: &ServeArgs) -> Result<(), Failure> {
         ))
         .hint("use another folder with `--data DIR`")
     })?;
-    let mut errors = log::append(&folder.join("log/start.log"))?;
-    let begin = errors.seek(SeekFrom::End(0))?;
+    // Earlier versions kept there what was printed, as it was.
+    let _ = std::fs::remove_file(folder.join("log/start.log"));
     let mut child = Command::new(std::env::current_exe()?)
         .args(arguments(args, &folder))
         .arg("--detached")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(errors)
+        .stderr(Stdio::piped())
         .spawn()?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         BufReader::new(stdout).read_line(&mut line)?;
     }
     let Some(address) = line.trim().strip_prefix("listening on ") else {
+        let mut told = Vec::new();
+        if let Some(stderr) = child.stderr.take() {
+            let _ = stderr.take(16 << 10).read_to_end(&mut told);
+        }
         let _ = child.wait();
-        return Err(start_failed(&folder, begin));
+        return Err(start_failed(&String::from_utf8_lossy(&told)));
     };
     say!("Running at {address}");
     say!("It goes on when this shell ends; `portholed stop` ends it.");
@@ -257,12 +278,7 @@ fn absolute(path: &Path) -> String {
 }
 
 /// Returns what the server that did not start had to say.
-fn start_failed(folder: &Path, begin: u64) -> Failure {
-    let mut text = String::new();
-    if let Ok(mut file) = std::fs::File::open(folder.join("log/start.log")) {
-        let _ = file.seek(SeekFrom::Start(begin));
-        let _ = file.take(16 << 10).read_to_string(&mut text);
-    }
+fn start_failed(text: &str) -> Failure {
     let mut parts = text.splitn(2, "hint:");
     let message = parts.next().unwrap_or("").trim();
     let hint = parts.next().unwrap_or("").trim();

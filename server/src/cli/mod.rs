@@ -4,12 +4,14 @@ mod access;
 mod client;
 mod engine;
 mod failure;
+mod files;
 mod follow;
 mod inner;
 mod lifecycle;
 mod logs;
 mod out;
 mod plain;
+mod search;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -102,9 +104,77 @@ enum Command {
         #[command(flatten)]
         list: ListArgs,
     },
+    /// Find words in every session, archived ones included.
+    #[command(after_help = "Example:\n  portholed search 'flaky test' --limit 5")]
+    Search {
+        /// The words; all of them, the last one as its beginning. Words in double quotes stand together.
+        text: String,
+        /// Show at most so many.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+        limit: u32,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Write a session into one file.
+    #[command(
+        after_help = "Example:\n  portholed export k3v9x2abcdef --format html --out session.html"
+    )]
+    Export {
+        /// The session.
+        id: String,
+        /// As what; JSON can be imported again.
+        #[arg(long, default_value = "md")]
+        format: Format,
+        /// The file, which is not there yet [default: standard output]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Make a session of a file: one exported as JSON, or a pi session; prints its id.
+    #[command(after_help = "Example:\n  portholed import session.json --title 'From my laptop'")]
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// The title; without it, what the file says.
+        #[arg(long)]
+        title: Option<String>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Delete a session; for ten minutes it can be restored.
+    #[command(after_help = "Example:\n  portholed delete k3v9x2abcdef")]
+    Delete {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Bring a session back that was deleted a moment ago, or archived.
+    #[command(after_help = "Example:\n  portholed restore k3v9x2abcdef")]
+    Restore {
+        /// The session.
+        id: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Make a session that begins as another one is now; prints its id.
+    #[command(after_help = "Example:\n  portholed clone k3v9x2abcdef --title 'Another way'")]
+    Clone {
+        /// The session that is copied.
+        id: String,
+        /// Its title; made from the other's where none is given.
+        #[arg(long)]
+        title: Option<String>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
+    /// List the MCP servers that `mcp.toml` configures.
+    #[command(after_help = "Example:\n  portholed mcp --json")]
+    Mcp(ListArgs),
     /// Print the server's log.
     #[command(
         after_help = "Example:\n  portholed logs --follow\n  portholed logs --source k3v9x2abcdef"
@@ -290,6 +360,24 @@ struct SendArgs {
     data: DataArgs,
 }
 
+/// As what a session is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Md,
+    Json,
+    Html,
+}
+
+impl From<Format> for porthole_protocol::ExportFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Md => Self::Markdown,
+            Format::Json => Self::Json,
+            Format::Html => Self::Html,
+        }
+    }
+}
+
 /// What every question is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum YesNo {
@@ -350,7 +438,19 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::New(args) => engine::new(&args),
         Command::Send(args) => engine::send(&args),
         Command::Transcript { id, list } => engine::transcript(&id, &list),
+        Command::Search { text, limit, list } => search::search(&text, limit, &list),
+        Command::Export {
+            id,
+            format,
+            out,
+            data,
+        } => files::export(&id, format.into(), out.as_deref(), &data),
+        Command::Import { file, title, data } => files::import(&file, title.as_deref(), &data),
+        Command::Delete { id, data } => engine::delete(&id, &data),
+        Command::Restore { id, data } => engine::restore(&id, &data),
+        Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
+        Command::Mcp(list) => engine::mcp(&list),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),
         Command::Env => inner::env(),

@@ -1,12 +1,18 @@
 //! Secrets that are known by their value: found in every form in which programs print them. A value can neither be
 //! printed nor asked for.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
+use ring::hmac;
+
 use super::shape;
+use crate::token::hex;
 
 /// Shorter values are no secrets to look for: they would blot out words.
 const SHORTEST: usize = 8;
@@ -63,6 +69,13 @@ impl Known {
         Ok(())
     }
 
+    /// Returns a mark of each form by which it is told from others; nobody learns the form from it.
+    pub fn marks(&self, salt: &str) -> BTreeSet<String> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, salt.as_bytes());
+        let mark = |form: &String| hex(&hmac::sign(&key, form.as_bytes()).as_ref()[..8]);
+        self.forms.keys().map(mark).collect()
+    }
+
     /// Returns whether the same secrets are known.
     pub fn is_as(&self, other: &Self) -> bool {
         self.forms.len() == other.forms.len()
@@ -101,7 +114,7 @@ impl Known {
 }
 
 fn is_strong(value: &str) -> bool {
-    let different: std::collections::BTreeSet<char> = value.chars().collect();
+    let different: BTreeSet<char> = value.chars().collect();
     value.chars().count() >= SHORTEST && different.len() >= DIFFERENT
 }
 

@@ -8,10 +8,14 @@ use porthole_protocol::{
     Call, CallError, ClientFrame, SessionId, SettingsState, Topic, Who, decode,
     limits::CLIENT_FRAME_BYTES,
 };
-use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use porthole_worker::{
+    Kept,
+    wire::{ConnectionId, FromWorker, ToWorker},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::Copying;
 use crate::{
     catalog::Session,
     outbox::Lane,
@@ -71,8 +75,24 @@ pub enum Input {
     Kept(Box<Session>),
     /// A session's failure is to be forgotten and its worker started.
     Retry(SessionId),
-    /// A session's worker is to stop.
-    Halt(SessionId),
+    /// A session is put away: its worker is to stop, and who waits is told why.
+    Halt {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        error: CallError,
+    },
+    /// A session is to be copied.
+    Copy(Box<Copying>),
+    /// The time in which a session that was deleted then could be restored is over.
+    RemoveDue {
+        /// Which.
+        session: SessionId,
+        /// When it was deleted, in milliseconds since the Unix epoch.
+        deleted_ms: u64,
+    },
+    /// The copy or the removal of a session is done, or failed.
+    JobDone(SessionId),
     /// A worker said something.
     Worker {
         /// The session.
@@ -191,8 +211,37 @@ pub enum Effect {
         /// What.
         message: Box<ToWorker>,
     },
-    /// Write what is kept of a session.
+    /// Write what its work changed of a session.
     Save(Box<Session>),
+    /// Look through what is new in a session.
+    Index(SessionId),
+    /// Give what a worker told to whoever asked for it.
+    Entries {
+        /// Which session's.
+        session: SessionId,
+        /// The number of the question.
+        ask: u64,
+        /// What it told.
+        kept: Box<Kept>,
+    },
+    /// Copy a session that has no worker; say when that is done with [`Input::JobDone`].
+    Copy(Box<Copying>),
+    /// Say so at that time with [`Input::RemoveDue`].
+    RemoveAt {
+        /// Which.
+        session: SessionId,
+        /// When it was deleted, in milliseconds since the Unix epoch.
+        deleted_ms: u64,
+        /// When to say so.
+        at_ms: u64,
+    },
+    /// Remove a session that has no worker, unless it was restored; say when that is done with [`Input::JobDone`].
+    Remove {
+        /// Which.
+        session: SessionId,
+        /// When it was deleted.
+        deleted_ms: u64,
+    },
 }
 
 impl Input {

@@ -17,6 +17,8 @@ pub struct Home {
     epoch: u64,
     seq: u64,
     rows: BTreeMap<SessionId, Line>,
+    /// Deleted, and not yet for good: in no list, and for everyone as if they were not there.
+    deleted: BTreeMap<SessionId, Session>,
 }
 
 /// A session and what it is doing.
@@ -33,6 +35,9 @@ pub struct Line {
 impl Home {
     /// Returns the list of `sessions`; those that were busy are about to go on.
     pub fn new(machine: String, epoch: u64, sessions: Vec<Session>) -> Self {
+        let (deleted, sessions): (Vec<_>, Vec<_>) = sessions
+            .into_iter()
+            .partition(|session| session.deleted_ms.is_some());
         let line = |session: Session| {
             let state = match session.busy && !session.archived {
                 true => SessionState::Working {
@@ -55,6 +60,7 @@ impl Home {
             epoch,
             seq: 0,
             rows: sessions.into_iter().map(line).collect(),
+            deleted: deleted.into_iter().map(|s| (s.id.clone(), s)).collect(),
         }
     }
 
@@ -83,11 +89,47 @@ impl Home {
         Ok(line)
     }
 
-    /// Puts a session in, or its kept part in place of the old one.
-    pub fn put(&mut self, session: Session) -> ServerFrame {
+    /// Returns a session that can still be restored.
+    pub fn get_deleted(&self, id: &SessionId) -> Option<&Session> {
+        self.deleted.get(id)
+    }
+
+    /// Returns those that can still be restored, and when each was deleted.
+    pub fn deleted(&self) -> impl Iterator<Item = (&SessionId, u64)> {
+        let at = |(id, session): (_, &Session)| Some((id, session.deleted_ms?));
+        self.deleted.iter().filter_map(at)
+    }
+
+    /// Returns when a session was deleted that can still be restored.
+    pub fn deleted_at(&self, id: &SessionId) -> Option<u64> {
+        self.deleted.get(id)?.deleted_ms
+    }
+
+    /// Lets go of a session that was deleted then; returns whether there was one.
+    pub fn forget(&mut self, id: &SessionId, deleted_ms: u64) -> bool {
+        let is_it = self.deleted_at(id) == Some(deleted_ms);
+        is_it && self.deleted.remove(id).is_some()
+    }
+
+    /// Puts a session in, or its kept part in place of the old one; one that is deleted leaves the list.
+    pub fn put(&mut self, mut session: Session) -> ServerFrame {
         let id = session.id.clone();
+        if session.deleted_ms.is_some() {
+            if let Some(line) = self.rows.remove(&id) {
+                session.opened |= line.session.opened;
+            }
+            self.deleted.insert(id.clone(), session);
+            return self.delta(&id);
+        }
+        if let Some(before) = self.deleted.remove(&id) {
+            session.opened |= before.opened;
+        }
         match self.rows.get_mut(&id) {
-            Some(line) => line.session = session,
+            Some(line) => {
+                // A worker may have become ready since this was read.
+                session.opened |= line.session.opened;
+                line.session = session;
+            }
             None => {
                 let line = Line {
                     session,

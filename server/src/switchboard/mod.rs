@@ -3,11 +3,14 @@
 
 mod event;
 mod home;
+mod jobs;
 mod presence;
 mod seats;
 mod settings;
 mod workers;
 
+#[cfg(test)]
+mod lives;
 #[cfg(test)]
 mod pair;
 #[cfg(test)]
@@ -18,14 +21,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, ServerFrame, SessionId,
-    SessionState, Settings, Topic, Who, encode, limits,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, Role, ServerFrame,
+    SessionId, SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
 use serde_json::value::RawValue;
 
 pub use event::{Effect, Input};
 pub use home::{Home, Line, unknown_session};
+pub use jobs::Copying;
 
 use crate::{
     catalog::Session,
@@ -137,7 +141,13 @@ impl Switchboard {
             } => self.answer(connection, id, result, out),
             Input::Kept(session) => self.kept(*session, out),
             Input::Retry(session) => self.retry(&session, out),
-            Input::Halt(session) => self.halt(&session, out),
+            Input::Halt { session, error } => self.halt(&session, &error, out),
+            Input::Copy(copying) => self.copy(copying, out),
+            Input::RemoveDue {
+                session,
+                deleted_ms,
+            } => self.remove_due(&session, deleted_ms, out),
+            Input::JobDone(session) => self.job_done(&session, out),
             Input::Worker {
                 session,
                 generation,
@@ -147,7 +157,7 @@ impl Switchboard {
             Input::WorkerBorn {
                 session,
                 generation,
-            } => self.workers.born(&session, generation),
+            } => self.worker_born(&session, generation, out),
             Input::WorkerGone {
                 session,
                 generation,
@@ -171,6 +181,9 @@ impl Switchboard {
     }
 
     fn resume(&mut self, out: &mut Vec<Effect>) {
+        for (session, deleted_ms) in self.home.deleted() {
+            out.push(remove_later(session.clone(), deleted_ms));
+        }
         let busy = |line: &&Line| line.session.busy && !line.session.archived;
         let ids: Vec<_> = self
             .home
@@ -243,6 +256,7 @@ impl Switchboard {
         call: Call,
         out: &mut Vec<Effect>,
     ) {
+        let call = within_reach(call, &who.role);
         if is_the_servers(&call) {
             let Some(pass) = self.seats.pass(connection).cloned() else {
                 return;
@@ -385,8 +399,13 @@ impl Switchboard {
 
     fn kept(&mut self, session: Session, out: &mut Vec<Effect>) {
         let id = session.id.clone();
+        if let Some(deleted_ms) = session.deleted_ms {
+            out.push(remove_later(id.clone(), deleted_ms));
+        }
         let delta = self.home.put(session);
         self.publish(&id, &delta, out);
+        // One that is new, restored or deleted comes into the search or leaves it.
+        out.push(Effect::Index(id));
     }
 
     fn set_state(&mut self, id: &SessionId, state: SessionState, out: &mut Vec<Effect>) {
@@ -471,6 +490,35 @@ impl Switchboard {
     }
 }
 
+/// A guest's search is one of the guest's own session.
+fn within_reach(call: Call, role: &Role) -> Call {
+    match (call, role) {
+        (
+            Call::Search {
+                session: None,
+                text,
+                limit,
+                before,
+            },
+            Role::Guest { session, .. },
+        ) => Call::Search {
+            session: Some(session.clone()),
+            text,
+            limit,
+            before,
+        },
+        (call, _) => call,
+    }
+}
+
+fn remove_later(session: SessionId, deleted_ms: u64) -> Effect {
+    Effect::RemoveAt {
+        session,
+        deleted_ms,
+        at_ms: deleted_ms.saturating_add(limits::UNDO_SECONDS * 1000),
+    }
+}
+
 fn is_the_servers(call: &Call) -> bool {
     match call {
         Call::SessionCreate { .. }
@@ -481,6 +529,8 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
@@ -489,7 +539,9 @@ fn is_the_servers(call: &Call) -> bool {
         | Call::SettingsGet {}
         | Call::SettingsSave { .. }
         | Call::ModelsFind { .. }
-        | Call::ModelsScope {} => true,
+        | Call::ModelsScope {}
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => true,
         Call::Submit { .. }
         | Call::Withdraw { .. }
         | Call::Stop { .. }

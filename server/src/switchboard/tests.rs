@@ -456,3 +456,33 @@ fn a_call_that_cannot_be_read_is_answered_under_its_id() {
         assert!(!error.hint.is_empty());
     }
 }
+
+#[test]
+fn a_worker_stops_at_rest_only_where_nobody_watches_waits_or_works() {
+    let stops = |effects: &[Effect]| told(effects).contains(&&ToWorker::Stop);
+    let ready = || {
+        let mut board = board();
+        open(&mut board, 1, who(Role::Owner));
+        board.handle(Input::Retry(id("a")));
+        live(&mut board, "a", 1);
+        board
+    };
+    assert!(stops(&said(&mut ready(), "a", 1, FromWorker::Idle)));
+    let mut watched = ready();
+    watch(&mut watched, 1, topic("a"));
+    assert!(!stops(&said(&mut watched, "a", 1, FromWorker::Idle)));
+    let mut called = ready();
+    call(&mut called, 1, 1, submit("a"));
+    assert!(!stops(&said(&mut called, "a", 1, FromWorker::Idle)));
+    let mut working = ready();
+    let status = Status {
+        state: SessionState::Waiting {
+            question: "run it?".to_owned(),
+        },
+        suggested_title: None,
+        updated_ms: 2,
+        answered: false,
+    };
+    said(&mut working, "a", 1, FromWorker::Status(status));
+    assert!(!stops(&said(&mut working, "a", 1, FromWorker::Idle)));
+}

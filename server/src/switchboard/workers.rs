@@ -7,11 +7,14 @@ use std::{
 
 use axum::extract::ws::Utf8Bytes;
 use porthole_protocol::{CallError, ErrorCode, ServerFrame, SessionId, SessionState, Topic};
-use porthole_worker::wire::{ConnectionId, FromWorker, ToWorker};
+use porthole_worker::{
+    Kept,
+    wire::{ConnectionId, FromWorker, ToWorker},
+};
 
 use crate::permit::{Access, Act, Asker, permit};
 
-use super::{Effect, Lane, Line, Switchboard, failed, send};
+use super::{Effect, Lane, Line, Switchboard, failed, jobs::Job, send};
 
 /// A worker that lived shorter than this crashed quickly.
 const QUICK: Duration = Duration::from_secs(60);
@@ -25,25 +28,35 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 pub(super) struct Workers(BTreeMap<SessionId, Worker>);
 
 #[derive(Debug, Default)]
-struct Worker {
-    phase: Phase,
+pub(super) struct Worker {
+    pub(super) phase: Phase,
     generation: u64,
-    queue: VecDeque<Box<ToWorker>>,
+    pub(super) queue: VecDeque<Box<ToWorker>>,
+    /// What is done before it starts again.
+    pub(super) jobs: VecDeque<Job>,
     quick_crashes: u32,
     watchers: u32,
-    busy: bool,
+    pub(super) busy: bool,
     /// Which settings it was started with, or newer ones.
     settings: u64,
 }
 
+/// Where a worker is in its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
+    /// There is none.
     #[default]
     Absent,
+    /// It is about to be there, or opens the store.
     Starting,
+    /// It answers.
     Ready,
+    /// It was told to stop.
     Stopping,
+    /// It crashed; the next starts after a while.
     Waiting,
+    /// There is none, and may be none while a job goes on.
+    Held,
 }
 
 impl Workers {
@@ -67,8 +80,8 @@ impl Workers {
         self.entry(session).busy = busy;
     }
 
-    pub(super) fn born(&mut self, session: &SessionId, generation: u64) {
-        self.entry(session).generation = generation;
+    pub(super) fn is_busy(&self, session: &SessionId) -> bool {
+        self.0.get(session).is_some_and(|w| w.busy)
     }
 
     /// Returns the message where the worker can take it now; else it waits.
@@ -106,7 +119,7 @@ impl Workers {
         stopped
     }
 
-    fn entry(&mut self, session: &SessionId) -> &mut Worker {
+    pub(super) fn entry(&mut self, session: &SessionId) -> &mut Worker {
         self.0.entry(session.clone()).or_default()
     }
 
@@ -126,6 +139,23 @@ impl Switchboard {
             worker.phase = Phase::Starting;
             worker.settings = version;
             out.push(Effect::Start(session.clone()));
+        }
+    }
+
+    /// Notes which life it is. Who was to stop before it was there is told so now.
+    pub(super) fn worker_born(
+        &mut self,
+        session: &SessionId,
+        generation: u64,
+        out: &mut Vec<Effect>,
+    ) {
+        let worker = self.workers.entry(session);
+        worker.generation = generation;
+        if worker.phase != Phase::Starting {
+            out.push(Effect::Tell {
+                session: session.clone(),
+                message: Box::new(ToWorker::Stop),
+            });
         }
     }
 
@@ -202,6 +232,16 @@ impl Switchboard {
             FromWorker::Delta { topic } => self.delta(session, topic, &body, out),
             FromWorker::Status(status) => self.status(session, status, out),
             FromWorker::Idle => self.idle(session, out),
+            FromWorker::Committed { .. } => out.push(Effect::Index(session.clone())),
+            FromWorker::Entries { ask, last, more } => out.push(Effect::Entries {
+                session: session.clone(),
+                ask,
+                kept: Box::new(Kept {
+                    json: body.as_str().to_owned(),
+                    last,
+                    more,
+                }),
+            }),
         }
     }
 
@@ -344,7 +384,7 @@ impl Switchboard {
         }
     }
 
-    pub(super) fn halt(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
+    pub(super) fn halt(&mut self, session: &SessionId, error: &CallError, out: &mut Vec<Effect>) {
         let worker = self.workers.entry(session);
         worker.queue.clear();
         worker.busy = false;
@@ -357,12 +397,10 @@ impl Switchboard {
                 });
             }
             Phase::Waiting => worker.phase = Phase::Absent,
-            Phase::Absent | Phase::Stopping => {}
+            Phase::Absent | Phase::Stopping | Phase::Held => {}
         }
         self.set_state(session, SessionState::Idle, out);
-        let error = CallError::new(ErrorCode::Conflict, "this session was archived")
-            .hint("restore it first");
-        self.end_all(session, &error, out);
+        self.end_all(session, error, out);
     }
 
     pub(super) fn retry(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
@@ -387,11 +425,14 @@ impl Switchboard {
         }
         let worker = self.workers.entry(session);
         let phase = std::mem::take(&mut worker.phase);
+        // What it committed last may not have been told.
+        out.push(Effect::Index(session.clone()));
         self.seats.restart_watches(session);
         match phase {
             Phase::Stopping => self.stopped(session, out),
             Phase::Starting | Phase::Ready => self.crashed(session, reason, lived, out),
             Phase::Absent | Phase::Waiting => {}
+            Phase::Held => self.workers.entry(session).phase = Phase::Held,
         }
     }
 
@@ -399,10 +440,7 @@ impl Switchboard {
     fn stopped(&mut self, session: &SessionId, out: &mut Vec<Effect>) {
         let sent: Vec<_> = self.unqueued_calls(session);
         self.fail_calls(sent, out);
-        let wanted = !self.workers.entry(session).queue.is_empty();
-        if wanted || self.seats.watchers(session) > 0 {
-            self.want_worker(session, out);
-        }
+        self.go_on(session, out);
     }
 
     /// Returns the pending calls that the worker had been given.

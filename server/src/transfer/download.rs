@@ -24,7 +24,7 @@ use super::{
     attachment::{self, UNKNOWN_TYPE},
     readable,
 };
-use crate::{answer::Failed, caller::Caller, catalog::Session, server::Server};
+use crate::{answer::Failed, caller::Caller, catalog::Session, export, server::Server};
 
 /// What is read: a path inside a folder that no link leads out of.
 struct Found {
@@ -97,6 +97,15 @@ fn find(server: &Server, session: &Session, source: &Source) -> Option<Found> {
                 path: run.as_str().into(),
                 name: format!("output-{run}.txt"),
                 media_type: "text/plain".to_owned(),
+            })
+        }
+        Source::Export(id) => {
+            let kept = export::find(&folder, id)?;
+            Some(Found {
+                root: kept.folder,
+                path: kept.file.into(),
+                name: export::name(&session.title, kept.ending),
+                media_type: kept.media_type.to_owned(),
             })
         }
         Source::File(path) => {

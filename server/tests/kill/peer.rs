@@ -139,7 +139,10 @@ impl Peer {
                     FromWorker::Reply { .. }
                     | FromWorker::Snapshot { .. }
                     | FromWorker::Delta { .. } => frame(&body),
-                    FromWorker::Status(_) | FromWorker::Idle => News::Other,
+                    FromWorker::Status(_)
+                    | FromWorker::Idle
+                    | FromWorker::Committed { .. }
+                    | FromWorker::Entries { .. } => News::Other,
                 })
             }
             Kind::Server => {

@@ -2,6 +2,10 @@
 
 use porthole_protocol::{GuestMode, Role};
 use portholed::permit::{Access, Act, Asker, Route, permit};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use crate::world::{VIEW, Wishes, World};
 
@@ -294,4 +298,50 @@ async fn guesses_from_outside_do_not_hinder_the_owner_on_the_machine() {
     assert_eq!(status, 429);
     assert!(world.server.owner_link().is_ok());
     assert!(world.share(&session, VIEW).await.only_here);
+}
+
+#[tokio::test]
+async fn a_file_that_is_a_page_is_served_as_bytes_to_save_and_runs_nowhere() {
+    let world = World::new().await;
+    let cookie = world.sign_in().await;
+    let dir = world.home.path().join("work");
+    std::fs::create_dir(&dir).expect("made");
+    let mut owner = world.link(&cookie).await;
+    let session = owner.create_at("r", &dir).await;
+    for name in ["page.html", "image.svg", "code.js", "paper.pdf"] {
+        std::fs::write(dir.join(name), "<script>alert(1)</script>").expect("written");
+        let path = format!("/door/download?session={session}&file={name}&from=0&bytes=100");
+        let answer = world.get(&path, &cookie).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        for header in [
+            "content-type: application/octet-stream",
+            "content-disposition: attachment; ",
+            "x-content-type-options: nosniff",
+            "cross-origin-resource-policy: same-origin",
+            "default-src 'none'",
+            "; sandbox",
+        ] {
+            assert!(answer.head.contains(header), "{name}: {}", answer.head);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_is_never_compressed_whatever_is_offered() {
+    let world = World::new().await;
+    let cookie = world.sign_in().await;
+    let here = world.address.to_string();
+    let mut headers = upgrade(&here, Some(&format!("http://{here}")), &cookie);
+    headers.push("connection: upgrade".to_owned());
+    headers.push("sec-websocket-extensions: permessage-deflate; client_max_window_bits".to_owned());
+    let text = format!("GET /link HTTP/1.1\r\n{}\r\n\r\n", headers.join("\r\n"));
+    let mut stream = TcpStream::connect(world.address).await.expect("connects");
+    stream.write_all(text.as_bytes()).await.expect("writes");
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        head.push(stream.read_u8().await.expect("a head"));
+    }
+    let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
+    assert!(head.starts_with("http/1.1 101"), "{head}");
+    assert!(!head.contains("sec-websocket-extensions"), "{head}");
 }

@@ -401,6 +401,7 @@ async fn every_command_shows_an_example() {
         &["send"],
         &["transcript"],
         &["models"],
+        &["mcp"],
         &["logs"],
         &["env"],
         &["debug", "model-stream"],

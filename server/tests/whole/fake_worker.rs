@@ -64,6 +64,11 @@ impl Fake {
         match message {
             ToWorker::Open(open) => {
                 let fails = open.folder.join("open-fails").exists();
+                if open.folder.join("start-hangs").exists() {
+                    loop {
+                        std::thread::park();
+                    }
+                }
                 let crashes = open.folder.join("start-crashes").exists();
                 self.open = Some(*open);
                 if crashes {
@@ -93,11 +98,21 @@ impl Fake {
                 };
                 self.say(&FromWorker::Snapshot { connection, topic }, Some(&frame));
             }
+            ToWorker::Settings(_) => {}
             ToWorker::Watchers { count } => {
                 if count == 0 && self.open().folder.join("idle-when-alone").exists() {
                     self.say(&FromWorker::Idle, None);
                 }
             }
+            // It keeps none.
+            ToWorker::Entries { ask, after } => self.say(
+                &FromWorker::Entries {
+                    ask,
+                    last: after,
+                    more: false,
+                },
+                None,
+            ),
             ToWorker::Stop => {
                 if self.open().folder.join("never-stops").exists() {
                     return;
@@ -110,7 +125,12 @@ impl Fake {
 
     fn call(&mut self, connection: u64, id: u64, call: Call) {
         let Call::Submit { text, .. } = call else {
-            return;
+            let error = CallError::new(ErrorCode::Invalid, "it only takes input");
+            let frame = ServerFrame::Error {
+                id: Some(id),
+                error,
+            };
+            return self.say(&FromWorker::Reply { connection, id }, Some(&frame));
         };
         let mut words = text.split(' ');
         match (

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use porthole_door::LinkControl;
 use porthole_protocol::{
-    Call, ClientFrame, ErrorCode, ServerFrame, SessionState, Topic, TopicState, replies,
+    Call, ClientFrame, ErrorCode, ServerFrame, SessionState, SessionsDelta, Topic, TopicDelta,
+    TopicState, limits::UNDO_SECONDS, replies,
 };
+use portholed::server::now_ms;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::world::{World, bundle, config, conversation, eventually, submit};
@@ -304,4 +306,112 @@ async fn a_port_or_folder_in_use_and_a_missing_bundle_are_refused_in_words() {
     let (message, hint) = refused(with).await;
     assert!(message.contains("without encryption"), "{message}");
     assert!(hint.contains("ssh -L"), "{hint}");
+}
+
+#[tokio::test]
+async fn a_deleted_session_is_nowhere_until_it_is_restored_whole() {
+    let world = World::new().await;
+    let mut client = world.owner().await;
+    let session = client.new_session("r").await;
+    client
+        .call::<replies::Submitted>(submit(&session, "x"))
+        .await
+        .expect("answered");
+    client.watch(Topic::Sessions).await;
+    client.snapshot(&Topic::Sessions).await;
+    let topic = conversation(&session);
+    client.watch(topic.clone()).await;
+    client.snapshot(&topic).await;
+    let delete = Call::SessionDelete {
+        session: session.clone(),
+    };
+    let id = client.post(delete.clone()).await;
+    let is_gone = |frame: &ServerFrame| matches!(frame, ServerFrame::Delta { delta: TopicDelta::Sessions(SessionsDelta::Gone { id }), .. } if *id == session);
+    client.until("the row is gone", is_gone).await;
+    let is_end = |frame: &ServerFrame| matches!(frame, ServerFrame::Ended { error, .. } if error.message.contains("deleted"));
+    client.until("the watch ended", is_end).await;
+    client.answer::<replies::Done>(id).await.expect("deleted");
+    let folder = world.data().join("sessions").join(session.as_str());
+    eventually("its worker stopped", || folder.join("stopped").exists()).await;
+    for call in [delete, submit(&session, "x")] {
+        let refused = client.call::<replies::Done>(call).await;
+        assert_eq!(refused.expect_err("gone").code, ErrorCode::NotFound);
+    }
+    // Also across a restart.
+    let world = World::within(world.stop().await).await;
+    let mut client = world.owner().await;
+    client.watch(Topic::Sessions).await;
+    let frame = client.until("home", |f| matches!(f, ServerFrame::Snapshot { .. }));
+    let frame = frame.await;
+    assert!(
+        matches!(frame, ServerFrame::Snapshot { state: TopicState::Sessions(rows), .. } if rows.is_empty())
+    );
+    let restore = Call::SessionRestore {
+        session: session.clone(),
+    };
+    client
+        .call::<replies::Done>(restore)
+        .await
+        .expect("restored");
+    client
+        .call::<replies::Submitted>(submit(&session, "x"))
+        .await
+        .expect("answered");
+}
+
+#[tokio::test]
+async fn what_was_deleted_too_long_ago_is_removed_at_the_start_and_what_was_deleted_lately_is_not()
+{
+    let world = World::new().await;
+    let mut client = world.owner().await;
+    let (old, late) = (client.new_session("a").await, client.new_session("b").await);
+    for (session, ago) in [(&old, UNDO_SECONDS * 1000 + 1), (&late, 1000)] {
+        let mut kept = world.server.kept_session(session).expect("there");
+        kept.deleted_ms = Some(now_ms() - ago);
+        assert!(world.server.catalog().save_session(&kept).expect("kept"));
+    }
+    let home = world.stop().await;
+    let sessions = home.path().join("data/sessions");
+    // The half of a copy that a crash left behind.
+    std::fs::create_dir(sessions.join("x.part")).expect("made");
+    let world = World::within(home).await;
+    let gone = |name: &str| !sessions.join(name).exists();
+    eventually("they are removed", || gone(old.as_str()) && gone("x.part")).await;
+    eventually("and forgotten", || {
+        let kept = world.server.catalog().sessions().expect("reads");
+        kept.len() == 1 && kept[0].id == late
+    })
+    .await;
+    assert!(!gone(late.as_str()));
+}
+
+#[tokio::test]
+async fn a_worker_that_is_never_ready_is_ended_at_its_bound_and_the_record_says_so() {
+    let home = tempfile::tempdir().expect("a folder");
+    bundle(&home.path().join("bundle"), b"one");
+    let mut with = config(home.path());
+    with.worker.start_bound = Duration::from_secs(1);
+    let world = World::with(home, with).await;
+    let mut client = world.owner().await;
+    let session = client.new_session("r").await;
+    let folder = world.data().join("sessions").join(session.as_str());
+    std::fs::write(folder.join("start-hangs"), "").expect("written");
+    let error = client
+        .call::<replies::Submitted>(submit(&session, "x"))
+        .await
+        .expect_err("no worker");
+    assert_eq!(error.code, ErrorCode::Unavailable);
+    let source = portholed::diagnostics::worker_source(&session);
+    let kept = portholed::diagnostics::read(&world.data(), &source);
+    let told: Vec<_> = kept.since(0).map(|line| line.text.clone()).collect();
+    assert!(
+        told.iter()
+            .any(|line| line.contains("not ready within 1 s")),
+        "{told:?}"
+    );
+    std::fs::remove_file(folder.join("start-hangs")).expect("removed");
+    client
+        .call::<replies::Submitted>(submit(&session, "x"))
+        .await
+        .expect("another start, another chance");
 }

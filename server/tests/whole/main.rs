@@ -9,6 +9,8 @@ mod life;
 mod link;
 mod process;
 mod real;
+mod rights;
+mod search;
 mod share;
 mod tls;
 mod transfer;

@@ -4,7 +4,10 @@ use std::{path::Path, process::Stdio, time::Duration};
 
 use porthole_protocol::{Call, replies};
 use rustix::process::Signal;
-use tokio::process::Command;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    process::Command,
+};
 
 use crate::{
     commands::{fails, ok, run, text},
@@ -188,7 +191,7 @@ async fn the_unit_is_one_that_systemd_takes() {
         .output();
     match verify.await {
         Ok(told) => {
-            let told = text(&told.stderr) + &text(&told.stdout);
+            let told = [text(&told.stderr), text(&told.stdout)].concat();
             assert!(!told.contains("portholed.service"), "{told}");
         }
         Err(_) => assert!(unit.is_file(), "`systemd-analyze` is not there to judge it"),
@@ -255,4 +258,111 @@ async fn what_a_log_would_keep_can_be_seen() {
         run(&data, &["debug", "redact"]).await.status.code(),
         Some(0)
     );
+}
+
+#[tokio::test]
+async fn what_a_detached_server_prints_is_kept_redacted_and_there_when_it_is_gone() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (data, bundle) = (home.path().join("data"), home.path().join("bundle"));
+    world::bundle(&bundle, b"one");
+    std::fs::create_dir_all(data.join("log")).expect("made");
+    std::fs::write(data.join("log/start.log"), "known-Canary-1").expect("written");
+    let started = Command::new(env!("CARGO_BIN_EXE_portholed"))
+        .args(["start", "--listen", "127.0.0.1:0", "--data"])
+        .arg(&data)
+        .arg("--bundle")
+        .arg(&bundle)
+        .env("WORK_API_KEY", "known-Canary-1")
+        .output()
+        .await
+        .expect("runs");
+    assert!(started.status.success(), "{}", text(&started.stderr));
+    let pid = status(&data).await["pid"].clone();
+    std::fs::write(
+        format!("/proc/{pid}/fd/2"),
+        "a library says known-Canary-1\nand more\n",
+    )
+    .expect("printed");
+    let kept = || portholed::diagnostics::read(&data, portholed::diagnostics::SERVER_SOURCE);
+    world::eventually("it is kept", || kept().total() == 2).await;
+    ok(&data, &["stop"]).await;
+    let told = ok(&data, &["logs", "--source", "server-stderr"]).await;
+    assert_eq!(told, "a library says [redacted: WORK_API_KEY]\nand more\n");
+    let grep = Command::new("grep")
+        .args(["-r", "known-Canary-1"])
+        .arg(&data)
+        .output()
+        .await
+        .expect("runs");
+    assert_eq!(grep.status.code(), Some(1), "{}", text(&grep.stdout));
+}
+
+#[tokio::test]
+async fn a_copied_session_goes_on_by_itself_and_what_was_allowed_does_not_go_along() {
+    let server = Real::serve().await;
+    let data = server.data();
+    let new = ["new", "/", "--title", "One", "--model", "practice/practice"];
+    let first = ok(&data, &new).await.trim().to_owned();
+    ok(&data, &["send", &first, "hello there", "--wait"]).await;
+    let copied = ok(&data, &["clone", &first]).await.trim().to_owned();
+    let both = [&first, &copied];
+    for session in both {
+        let said = ok(&data, &["transcript", session]).await;
+        assert!(said.contains("hello there"), "{said}");
+    }
+    ok(&data, &["send", &copied, "only here", "--wait"]).await;
+    assert!(
+        !ok(&data, &["transcript", &first])
+            .await
+            .contains("only here")
+    );
+    let listed = ok(&data, &["sessions"]).await;
+    assert!(listed.contains("One (copy)"), "{listed}");
+    ok(&data, &["delete", &first]).await;
+    let listed = ok(&data, &["sessions"]).await;
+    assert!(
+        !listed.contains(&first) && listed.contains(&copied),
+        "{listed}"
+    );
+    fails(&data, &["transcript", &first]).await;
+    ok(&data, &["restore", &first]).await;
+    assert!(
+        ok(&data, &["transcript", &first])
+            .await
+            .contains("hello there")
+    );
+}
+
+#[tokio::test]
+async fn a_server_of_another_version_is_told_from_one_that_is_broken() {
+    let home = tempfile::tempdir().expect("a folder");
+    let data = home.path().join("data");
+    std::fs::create_dir_all(data.join("run")).expect("made");
+    let socket = tokio::net::UnixListener::bind(data.join("run/socket")).expect("listens");
+    let hello = |protocol: u32| {
+        format!(
+            r#"{{"hello":{{"protocol":{protocol},"server":"9","machine":"box","who":{{"role":"owner","id":"owner","name":"o"}},"home":"","new":1}}}}"#
+        )
+    };
+    for (first, expected) in [
+        (hello(0), "speaks protocol 0, this command 1"),
+        (hello(2), "speaks protocol 2, this command 1"),
+        (
+            r#"{"greetings":{}}"#.to_owned(),
+            "the server's answer does not parse",
+        ),
+    ] {
+        let answer = async {
+            let (stream, _) = socket.accept().await.expect("comes");
+            let mut stream = BufReader::new(stream);
+            let mut asked = String::new();
+            stream.read_line(&mut asked).await.expect("asks");
+            let line = format!("{first}\n");
+            stream.write_all(line.as_bytes()).await.expect("answers");
+            stream
+        };
+        let (told, _stream) = tokio::join!(fails(&data, &["sessions"]), answer);
+        assert!(told.contains(expected), "{told}");
+        assert!(told.contains("hint: "), "{told}");
+    }
 }

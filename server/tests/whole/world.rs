@@ -84,7 +84,12 @@ impl World {
     }
 
     pub(crate) async fn within(home: tempfile::TempDir) -> Self {
-        let running = Running::open(config(home.path())).await.expect("opens");
+        let config = config(home.path());
+        Self::with(home, config).await
+    }
+
+    pub(crate) async fn with(home: tempfile::TempDir, config: Config) -> Self {
+        let running = Running::open(config).await.expect("opens");
         let (address, server) = (running.address(), running.server().clone());
         let run = tokio::spawn(running.run());
         Self {

@@ -43,6 +43,8 @@ fn need(method: Method) -> Need {
         | Method::SessionRestore
         | Method::SessionRetry
         | Method::SessionRead
+        | Method::Search
+        | Method::SessionExport
         | Method::Models
         | Method::ShareCreate
         | Method::ShareList
@@ -52,7 +54,9 @@ fn need(method: Method) -> Need {
         | Method::SettingsGet
         | Method::SettingsSave
         | Method::ModelsFind
-        | Method::ModelsScope => Need::Own,
+        | Method::ModelsScope
+        | Method::SessionDelete
+        | Method::SessionClone => Need::Own,
     }
 }
 

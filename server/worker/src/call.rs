@@ -66,6 +66,7 @@ impl LiveCall {
             tool: self.row.tool.clone(),
             arguments: self.row.arguments.clone().unwrap_or_default(),
             command: self.row.command.clone(),
+            agreed: self.planned.as_ref().ok().cloned(),
         }
     }
 }
@@ -130,6 +131,11 @@ impl Conversation {
         let Some(call) = turn.calls.get_mut(at) else {
             return;
         };
+        // Made anew: calls before this one may have changed where paths lead.
+        if let (Ok(_), Some(arguments)) = (&call.planned, &call.row.arguments) {
+            let planned = (self.rules.plan)(&call.row.tool, arguments, &self.place);
+            call.planned = planned.map_err(|error| error.to_string());
+        }
         let planned = match &call.planned {
             Ok(planned) => planned,
             Err(why) => {

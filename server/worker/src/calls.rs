@@ -295,6 +295,8 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
         | Call::SessionRetry { .. }
         | Call::SessionRead { .. }
         | Call::Models {}
+        | Call::Search { .. }
+        | Call::SessionExport { .. }
         | Call::ShareCreate { .. }
         | Call::ShareList { .. }
         | Call::ShareRevoke { .. }
@@ -303,7 +305,9 @@ fn asked(call: Call, own: &SessionId, method: Method) -> Result<Ask, CallError> 
         | Call::SettingsGet {}
         | Call::SettingsSave { .. }
         | Call::ModelsFind { .. }
-        | Call::ModelsScope {} => Err(not_here(method)),
+        | Call::ModelsScope {}
+        | Call::SessionDelete { .. }
+        | Call::SessionClone { .. } => Err(not_here(method)),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -209,6 +210,8 @@ pub(crate) struct ToolStart {
     pub(crate) arguments: Value,
     /// The command that a person put in its place.
     pub(crate) command: Option<String>,
+    /// What it was to do when that was decided about.
+    pub(crate) agreed: Option<Planned>,
 }
 
 /// What a call would do, as far as the core looks at it.
@@ -216,6 +219,8 @@ pub(crate) struct ToolStart {
 pub(crate) struct Planned {
     pub(crate) subject: String,
     pub(crate) effect: ToolEffect,
+    /// The file that it would change, without links.
+    pub(crate) target: Option<PathBuf>,
 }
 
 /// The pure rules that models and tools bring along.

@@ -109,6 +109,10 @@ impl Real {
         if plan.effect == ToolEffect::Closed {
             return Err(failed("Refused: that is closed to tools.".to_owned()));
         }
+        let same = |agreed: &Planned| agreed.effect == plan.effect && agreed.target == plan.target;
+        if !start.agreed.as_ref().is_none_or(same) {
+            return Err(Box::new(tool::leads_elsewhere(&plan.subject)));
+        }
         match &start.command {
             None => Ok(plan),
             Some(command) => tool::with_command(&plan, command)
@@ -366,6 +370,7 @@ fn plan(name: &str, arguments: &serde_json::Value, place: &Place) -> Result<Plan
     Ok(Planned {
         subject: plan.subject,
         effect: plan.effect,
+        target: plan.target,
     })
 }
 

@@ -34,3 +34,4 @@ pub mod wire;
 
 pub use mcp::{McpServer, mcp_servers};
 pub use session::{RunError, run};
+pub use store::{Kept, Shelf, ShelfError, import, settle_copy};

@@ -80,6 +80,11 @@ impl Writer {
         Ok(())
     }
 
+    /// Sends a message with a body that is no frame.
+    pub(crate) async fn body(&self, head: &FromWorker, body: &str) {
+        self.put(wire::encode(head, body.as_bytes())).await;
+    }
+
     /// Ends when everything is written or the server is gone.
     pub(crate) async fn close(self) {
         drop(self.queue);

@@ -42,6 +42,16 @@ pub(crate) enum Record {
     Request(RequestRow),
 }
 
+impl Record {
+    /// Returns the id of the entry that it is.
+    pub(crate) fn entry(&self) -> Option<u64> {
+        match self {
+            Self::Entry { entry, .. } => Some(entry.id.0),
+            _ => None,
+        }
+    }
+}
+
 /// Settings and sums of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConversationRow {

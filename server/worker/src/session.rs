@@ -82,6 +82,7 @@ async fn serve(socket: UnixStream) -> Result<(), RunError> {
             ToWorker::Call { .. }
             | ToWorker::Watch { .. }
             | ToWorker::Watchers { .. }
+            | ToWorker::Entries { .. }
             | ToWorker::Settings(_),
         ) => {
             return Err(RunError::NotOpened);
@@ -312,10 +313,26 @@ impl Session {
                 }
                 self.settle_timers();
             }
+            ToWorker::Entries { ask, after } => self.kept(ask, after).await,
             ToWorker::Settings(settings) => self.take_settings(*settings).await,
             ToWorker::Open(_) | ToWorker::Stop => {
                 tracing::warn!("the server opened this session twice");
             }
+        }
+    }
+
+    /// Tells entries as they are kept; a store that fails tells nothing, and the end of the worker follows.
+    async fn kept(&mut self, ask: u64, after: u64) {
+        match self.store.kept(after).await {
+            Ok(kept) => {
+                let head = FromWorker::Entries {
+                    ask,
+                    last: kept.last,
+                    more: kept.more,
+                };
+                self.writer.body(&head, &kept.json).await;
+            }
+            Err(error) => self.fail(error).await,
         }
     }
 

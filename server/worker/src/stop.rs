@@ -82,3 +82,6 @@ impl Conversation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,9 @@
 
 use std::path::PathBuf;
 
-use porthole_protocol::{Call, CallError, ModelRef, SessionId, SessionState, Settings, Topic, Who};
+use porthole_protocol::{
+    Call, CallError, ConversationId, Entry, ModelRef, SessionId, SessionState, Settings, Topic, Who,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Largest head.
@@ -51,6 +53,13 @@ pub enum ToWorker {
     Settings(Box<Settings>),
     /// Finish what can be finished in the grace time, close the store, exit.
     Stop,
+    /// Read entries as they are kept. The answer is one [`FromWorker::Entries`].
+    Entries {
+        /// The server's number of it.
+        ask: u64,
+        /// Those of every conversation that were committed after this one, in the order of their ids.
+        after: u64,
+    },
 }
 
 /// What a worker begins with.
@@ -123,6 +132,29 @@ pub enum FromWorker {
     Status(Status),
     /// It has been idle for as long as it was told; the server answers with [`ToWorker::Stop`] or with nothing.
     Idle,
+    /// Entries were committed.
+    Committed {
+        /// The newest.
+        entry: u64,
+    },
+    /// Entries as they are kept: the body is an array of [`KeptEntry`] in JSON, oldest first.
+    Entries {
+        /// The server's number of the question.
+        ask: u64,
+        /// The newest that was looked at; one that is too large for a message is passed over.
+        last: u64,
+        /// Whether there are more after the last one.
+        more: bool,
+    },
+}
+
+/// An entry with the conversation that it was committed to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptEntry {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// The entry.
+    pub entry: Entry,
 }
 
 /// What the home list shows of a session.

@@ -39,6 +39,11 @@ pub fn measure(seconds: u64) -> anyhow::Result<Vec<Row>> {
             "1/s",
         ),
         Row::alone("idle, PSS of all processes", mebibytes(pss), "MiB"),
+        Row::alone(
+            "idle, RSS of the launcher without its sandbox",
+            mebibytes(process::resident(terminal.pid())),
+            "MiB",
+        ),
     ];
     rows.extend(processes.iter().map(|p| {
         let program = process::command_line(*p)

@@ -7,13 +7,13 @@ use crate::{
     conversation::Focus,
     effects::Purpose,
     finder::Finder,
+    home::Prompt,
     keymap::{Command, Context},
     picker::{Choice, Picked},
     question::Asked,
     share::ShareChoice,
     transcript::{Click, Way},
 };
-use porthole_protocol::ConversationId;
 
 /// Rows that one step of the wheel scrolls.
 const WHEEL_ROWS: i32 = 3;
@@ -94,18 +94,27 @@ impl App {
     fn key_prompt(&mut self, key: Key) {
         match key.code {
             KeyCode::Enter => {
-                if let Some(session) = self.home.enter(&mut self.fx) {
-                    self.open(session, ConversationId::ROOT);
+                if let Some((session, conversation)) = self.home.enter(&mut self.fx) {
+                    self.open(session, conversation);
                 }
             }
             KeyCode::Escape => self.home.leave(),
-            KeyCode::Up => self.home.step(-1),
-            KeyCode::Down => self.home.step(1),
+            KeyCode::Up => self.home.step_in_field(-1),
+            KeyCode::Down => self.home.step_in_field(1),
             _ => self.key_field(key),
         }
     }
 
     fn key_field(&mut self, key: Key) {
+        // What the new session gets is chosen with the keys that change it later.
+        let asks_where = matches!(self.home.prompt, Some(Prompt::New(_)));
+        let wish = self
+            .find(key, &[Context::Conversation])
+            .filter(|command| asks_where && matches!(command, Command::Models | Command::Thinking));
+        if let Some(command) = wish {
+            self.run(command, "");
+            return;
+        }
         let command = self.find(key, &[Context::Everywhere, Context::Editing]);
         let Some(field) = self.home.field() else {
             return;
@@ -402,8 +411,8 @@ impl App {
             self.picked(picked);
         } else if self.open.is_some() {
             self.press_conversation(col, row);
-        } else if let Some(session) = self.home.click(row) {
-            self.open(session, ConversationId::ROOT);
+        } else if let Some((session, conversation)) = self.home.click(row) {
+            self.open(session, conversation);
         }
     }
 

@@ -1,15 +1,16 @@
 //! What news of the server does to the screens.
 
 use porthole_protocol::{
-    Call, CallError, ConversationId, ErrorCode, QuestionId, SessionRow, Topic, TopicDelta,
-    TopicState, replies,
+    Call, CallError, ConversationDelta, ConversationId, ErrorCode, QuestionId, RequestId, Topic,
+    TopicDelta, TopicState, replies,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::App;
 use crate::{
-    effects::Effects, notice::Tone, palette, picker::Choice, server::News, share::ShareChoice,
+    conversation_view::Around, effects::Effects, notice::Tone, palette, picker::Choice,
+    server::News, share::ShareChoice,
 };
 
 type Reply = Result<Box<RawValue>, CallError>;
@@ -50,6 +51,9 @@ impl App {
                 },
                 TopicState::Conversation(state),
             ) => {
+                if conversation == ConversationId::ROOT {
+                    self.home.take_children(&session, &state.children);
+                }
                 if let Some(screen) = self.screens.get_mut(&(session, conversation)) {
                     let practice = state.info.practice;
                     screen.take(*state, now_ms);
@@ -73,11 +77,11 @@ impl App {
         let now_ms = self.fx.now_ms;
         match (topic, delta) {
             (Topic::Sessions, TopicDelta::Sessions(delta)) => {
-                let before = self.open_row().cloned();
+                let before = self.around();
                 self.home.apply_delta(delta);
                 self.mark_read();
-                // Rows of other sessions are not on the screen of a conversation.
-                self.dirty |= self.open.is_none() || self.open_row() != before.as_ref();
+                // Of other sessions the screen of a conversation shows only how many need someone.
+                self.dirty |= self.open.is_none() || self.around() != before;
             }
             (
                 Topic::Conversation {
@@ -86,6 +90,12 @@ impl App {
                 },
                 TopicDelta::Conversation(delta),
             ) => {
+                if let (ConversationId::ROOT, ConversationDelta::Children { children }) =
+                    (*conversation, delta)
+                {
+                    self.home.take_children(session, children);
+                    self.dirty |= self.open.is_none();
+                }
                 let key = (session.clone(), *conversation);
                 if let Some(screen) = self.screens.get_mut(&key) {
                     screen.apply(delta, now_ms);
@@ -96,10 +106,10 @@ impl App {
         }
     }
 
-    /// Returns the row of the session that is open: its title and who is there are on the screen.
-    fn open_row(&self) -> Option<&SessionRow> {
+    /// Returns what the screen of the open conversation shows of the list.
+    fn around(&self) -> Option<Around> {
         let (session, _) = self.open.as_ref()?;
-        self.home.row(session)
+        Some(Around::of(&self.home, session))
     }
 
     fn ended(&mut self, topic: Topic, error: CallError) {
@@ -135,6 +145,7 @@ impl App {
                 | Call::OutputRead { .. }
                 | Call::FilesFind { .. }
                 | Call::Models {}
+                | Call::Search { .. }
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
                 | Call::SettingsGet {}
@@ -147,7 +158,7 @@ impl App {
             self.fx.notice.clear_error();
         }
         match call {
-            Call::SessionCreate { dir, .. } => self.created(dir, result),
+            Call::SessionCreate { request, dir, .. } => self.created(&request, dir, result),
             Call::Submit {
                 session,
                 conversation,
@@ -206,10 +217,15 @@ impl App {
             Call::DeviceList {} => {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
             }
+            Call::Search { .. } => {
+                let _: Option<replies::Found> = read(result, &mut self.fx);
+            }
+            Call::SessionExport { .. } => {
+                let _: Option<replies::Exported> = read(result, &mut self.fx);
+            }
             Call::SessionRename { .. }
             | Call::SessionPin { .. }
             | Call::SessionArchive { .. }
-            | Call::SessionRestore { .. }
             | Call::SessionRetry { .. }
             | Call::SessionRead { .. }
             | Call::Stop { .. }
@@ -221,9 +237,11 @@ impl App {
             | Call::ArchiveChild { .. }
             | Call::Move { .. }
             | Call::ShareRevoke { .. }
-            | Call::DeviceSignOut { .. } => {
+            | Call::DeviceSignOut { .. }
+            | Call::SessionDelete { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
             }
+            Call::SessionRestore { session } => self.brought_back(&session, result),
             Call::SettingsGet {} | Call::SettingsSave { .. } => {
                 let _: Option<porthole_protocol::SettingsState> = read(result, &mut self.fx);
             }
@@ -239,11 +257,29 @@ impl App {
             Call::Responses { .. } => {
                 let _: Option<replies::Responses> = read(result, &mut self.fx);
             }
+            Call::SessionClone { .. } => {
+                if let Some(made) = read::<replies::Created>(result, &mut self.fx) {
+                    self.open(made.session, ConversationId::ROOT);
+                }
+            }
             Call::OpenChild { session, .. } | Call::Fork { session, .. } => {
                 if let Some(opened) = read::<replies::Opened>(result, &mut self.fx) {
                     self.open(session, opened.conversation);
                 }
             }
+        }
+    }
+
+    /// What could not be watched while the session was put away is watched now.
+    fn brought_back(&mut self, session: &porthole_protocol::SessionId, result: Reply) {
+        let done = read::<replies::Done>(result, &mut self.fx).is_some();
+        let key = self
+            .open
+            .clone()
+            .filter(|(open, _)| open == session && done);
+        if let Some(screen) = key.and_then(|key| self.screens.get_mut(&key)) {
+            screen.ended = None;
+            self.fx.server.watch(screen.topic());
         }
     }
 
@@ -275,11 +311,21 @@ impl App {
         }
     }
 
-    fn created(&mut self, dir: Option<String>, result: Reply) {
+    fn created(&mut self, request: &RequestId, dir: Option<String>, result: Reply) {
+        let thinking = self.home.thinking_of(request);
         if result.is_err() && self.open.is_none() && self.home.prompt.is_none() {
             self.home.ask_directory_again(&dir.unwrap_or_default());
         }
         if let Some(created) = read::<replies::Created>(result, &mut self.fx) {
+            if thinking.is_some() {
+                self.fx.call(Call::Configure {
+                    session: created.session.clone(),
+                    conversation: ConversationId::ROOT,
+                    model: None,
+                    thinking,
+                    policy: None,
+                });
+            }
             // Whoever went on to another session meanwhile is left where they are.
             if self.open.is_none() {
                 self.open(created.session, ConversationId::ROOT);

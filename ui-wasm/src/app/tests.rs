@@ -5,6 +5,7 @@ mod laws;
 mod link;
 mod others;
 mod questions;
+mod rooms;
 mod screens;
 mod words;
 mod world;

@@ -20,7 +20,8 @@ pub fn last_answer(state: &ConversationState) -> Option<String> {
         })
 }
 
-fn answer_text(blocks: &[Block]) -> Option<String> {
+/// Returns the Markdown of an answer that has any.
+pub(crate) fn answer_text(blocks: &[Block]) -> Option<String> {
     let texts: Vec<&str> = blocks
         .iter()
         .filter_map(|block| match block {

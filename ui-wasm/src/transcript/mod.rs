@@ -38,6 +38,7 @@ pub(crate) use seek::{Kind, Seek, Way, holds};
 
 pub use detail::detail_lines;
 pub(crate) use detail::size;
+pub(crate) use extract::answer_text;
 pub(crate) use extract::savable;
 pub use extract::{code_blocks, last_answer};
 

@@ -309,65 +309,150 @@ fn did_open(world: &World) -> bool {
     world.effects.iter().any(open)
 }
 
+/// Whatever a dialog stands before.
+fn did_any(world: &World) -> bool {
+    let done = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Open(..) | Effect::Edit(..) | Effect::SignOut | Effect::Copy(..)
+        )
+    };
+    world.effects.iter().any(done)
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Key(char),
+    Held(char),
     Yes,
     Paste,
+    Click,
     Ask(u64),
     Wait(u64),
     Move(bool),
     Crash,
+    Replace,
+    Cut,
+    Connect,
+    Suspend,
     Slept,
     Resize(u16),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        proptest::char::range('a', 'e').prop_map(Step::Key),
-        Just(Step::Yes),
-        Just(Step::Paste),
-        (1_u64..9).prop_map(Step::Ask),
-        (1_u64..900).prop_map(Step::Wait),
-        any::<bool>().prop_map(Step::Move),
-        Just(Step::Crash),
-        Just(Step::Slept),
-        (30_u16..90).prop_map(Step::Resize),
+        3 => proptest::char::range('a', 'e').prop_map(Step::Key),
+        1 => proptest::char::range('a', 'e').prop_map(Step::Held),
+        3 => Just(Step::Yes),
+        1 => Just(Step::Paste),
+        1 => Just(Step::Click),
+        4 => (1_u64..9).prop_map(Step::Ask),
+        3 => (1_u64..900).prop_map(Step::Wait),
+        1 => Just(Step::Wait(600_000)),
+        1 => any::<bool>().prop_map(Step::Move),
+        1 => Just(Step::Crash),
+        1 => Just(Step::Replace),
+        1 => Just(Step::Cut),
+        1 => Just(Step::Connect),
+        1 => Just(Step::Suspend),
+        1 => Just(Step::Slept),
+        1 => (30_u16..90).prop_map(Step::Resize),
     ]
 }
 
+/// One of the actions that a key alone never does.
+fn asked(request: u64) -> Action {
+    match request % 4 {
+        0 => url(),
+        1 => Action::Edit("draft".into()),
+        2 => Action::SignOut,
+        _ => Action::Copy("two\nlines".into()),
+    }
+}
+
+/// Does one step that is no yes.
+fn happens(world: &mut World, step: &Step) {
+    match *step {
+        Step::Key(key) => world.key(KeyCode::Char(key)),
+        Step::Held(key) => world.give(Input::Terminal(TerminalEvent::Key {
+            key: Key {
+                code: KeyCode::Char(key),
+                modifiers: Modifiers::default(),
+            },
+            press: Press::Repeat,
+        })),
+        Step::Paste => world.give(Input::Terminal(TerminalEvent::Paste("\u{19}y\n".into()))),
+        Step::Click => world.give(Input::Terminal(TerminalEvent::Mouse(
+            porthole_bridge::Mouse {
+                kind: porthole_bridge::MouseKind::Release,
+                col: 1,
+                row: 1,
+                modifiers: Modifiers::default(),
+            },
+        ))),
+        Step::Ask(request) => world.action(request, asked(request)),
+        Step::Wait(millis) => world.wait(millis),
+        Step::Move(there) => moved(world, if there { "one" } else { "two" }),
+        Step::Crash => world.crash().key(KeyCode::Char('r')),
+        Step::Replace => replaced(world),
+        Step::Cut => world.link(LinkHappening::Down(DoorError::Unreachable)),
+        Step::Connect => world.link(LinkHappening::Up),
+        Step::Suspend => {
+            let size = world.app.size();
+            world.give(Input::Back(size))
+        }
+        Step::Slept => world.give(Input::Slept),
+        Step::Resize(cols) => world.give(Input::Resized(Size { cols, rows: 24 })),
+        Step::Yes => world,
+    };
+}
+
+fn moved<'a>(world: &'a mut World, session: &str) -> &'a mut World {
+    at(world, session);
+    world
+}
+
+/// A replacement waits for an open dialog, and for a UI that runs.
+fn replaced(world: &mut World) -> &mut World {
+    if world.app.dialog.is_none() && world.app.ui.runs() {
+        world.replace();
+    }
+    world
+}
+
 proptest! {
-    /// Whatever happens in whatever order: an address is opened only where a yes came after half a second of silence,
-    /// under the place and the UI that asked.
+    /// Whatever happens in whatever order: what a dialog stands before is done only where a yes came after half a second
+    /// of silence, no later than ten minutes after it was asked, under the place and the UI that asked.
     #[test]
-    fn nothing_is_opened_without_a_yes_after_silence(steps in proptest::collection::vec(step(), 1..60)) {
+    fn nothing_is_done_without_a_yes_after_silence(steps in proptest::collection::vec(step(), 1..60)) {
         let mut world = World::new();
-        let mut quiet_since = world.now;
+        let (mut quiet_since, mut opened) = (world.now, None);
         for step in steps {
-            let before = (world.app.ui.instance(), world.app.place.clone());
-            let quiet = world.now - quiet_since;
             world.effects.clear();
-            match step {
-                Step::Key(key) => { world.key(KeyCode::Char(key)); quiet_since = world.now; }
-                Step::Yes => {
-                    world.control('y').wait(80).give(Input::Alarm(Alarm::Sure));
-                    if did_open(&world) {
-                        prop_assert!(quiet >= Duration::from_millis(500), "{quiet:?}");
-                        prop_assert_eq!(&before, &(world.app.ui.instance(), world.app.place.clone()));
-                    }
-                    quiet_since = world.now - Duration::from_millis(80);
-                    world.effects.clear();
-                    continue;
-                }
-                Step::Paste => { world.give(Input::Terminal(TerminalEvent::Paste("\u{19}y\n".into()))); }
-                Step::Ask(request) => { world.action(request, url()); }
-                Step::Wait(millis) => { world.wait(millis); }
-                Step::Move(there) => at(&mut world, if there { "one" } else { "two" }),
-                Step::Crash => { world.crash(); world.key(KeyCode::Char('r')); quiet_since = world.now; }
-                Step::Slept => { world.give(Input::Slept); }
-                Step::Resize(cols) => { world.give(Input::Resized(Size { cols, rows: 24 })); }
+            if world.app.dialog.is_none() {
+                opened = None;
+            } else {
+                opened = opened.or(Some((world.now, world.app.ui.instance(), world.app.place.clone())));
             }
-            prop_assert!(!did_open(&world));
+            if let Step::Yes = step {
+                let quiet = world.now - quiet_since;
+                world.control('y').wait(80).give(Input::Alarm(Alarm::Sure));
+                if did_any(&world) {
+                    let (asked_at, instance, place) = opened.clone().expect("a dialog was open");
+                    prop_assert!(quiet >= Duration::from_millis(500), "{quiet:?}");
+                    prop_assert!(world.now - asked_at <= Duration::from_secs(601));
+                    prop_assert_eq!((instance, place), (world.app.ui.instance(), world.app.place.clone()));
+                    // An editor that was opened ends at once.
+                    back(&mut world);
+                }
+                quiet_since = world.now - Duration::from_millis(80);
+                continue;
+            }
+            happens(&mut world, &step);
+            if matches!(step, Step::Key(_) | Step::Held(_) | Step::Crash) {
+                quiet_since = world.now;
+            }
+            prop_assert!(!did_any(&world), "{step:?}");
         }
     }
 }

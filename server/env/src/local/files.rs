@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Permission bits of a file that is new and was given none, before the umask.
-const NEW_FILE_MODE: u32 = 0o666;
+pub(super) const NEW_FILE_MODE: u32 = 0o666;
 /// Links followed before a path counts as leading to itself, as Linux does it.
 const MOST_LINKS: usize = 40;
 
@@ -108,7 +108,7 @@ pub(super) fn list(path: &Path, limit: usize) -> Result<Listing, EnvError> {
     Ok(Listing { names, total })
 }
 
-fn describe(real: PathBuf, metadata: &Metadata) -> Stat {
+pub(super) fn describe(real: PathBuf, metadata: &Metadata) -> Stat {
     Stat {
         real,
         kind: kind(metadata),
@@ -146,7 +146,7 @@ fn version(metadata: &Metadata) -> u64 {
     hasher.finish()
 }
 
-fn refuse_what_is_no_file(metadata: &Metadata) -> Result<(), EnvError> {
+pub(super) fn refuse_what_is_no_file(metadata: &Metadata) -> Result<(), EnvError> {
     match kind(metadata) {
         Kind::File => Ok(()),
         Kind::Folder => Err(EnvError::new(ErrorKind::Folder, "is a folder")),
@@ -180,7 +180,7 @@ fn existing(target: &Path) -> Result<Option<Metadata>, EnvError> {
     }
 }
 
-fn check(expect: Expect, now: Option<&Metadata>) -> Result<(), EnvError> {
+pub(super) fn check(expect: Expect, now: Option<&Metadata>) -> Result<(), EnvError> {
     let as_expected = match (expect, now) {
         (Expect::Anything, _) | (Expect::Nothing, None) => true,
         (Expect::Version(wanted), Some(now)) => wanted == version(now),
@@ -189,11 +189,11 @@ fn check(expect: Expect, now: Option<&Metadata>) -> Result<(), EnvError> {
     if as_expected { Ok(()) } else { Err(changed()) }
 }
 
-fn changed() -> EnvError {
+pub(super) fn changed() -> EnvError {
     EnvError::new(ErrorKind::Changed, "the file changed meanwhile")
 }
 
-fn keep_owner_and_mode(file: &File, before: &Metadata) -> Result<(), EnvError> {
+pub(super) fn keep_owner_and_mode(file: &File, before: &Metadata) -> Result<(), EnvError> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (before.uid(), before.gid()) {
         let (owner, group) = (Uid::from_raw(before.uid()), Gid::from_raw(before.gid()));

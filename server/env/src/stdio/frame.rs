@@ -48,6 +48,9 @@ pub(super) enum Request {
         #[serde(with = "crate::path_bytes")]
         path: PathBuf,
         expect: Expect,
+        /// Whether no part of the path may be a link.
+        #[serde(default)]
+        exactly: bool,
     },
     List {
         id: u64,
@@ -194,6 +197,7 @@ mod tests {
             id: 7,
             path: "/a\n".into(),
             expect: Expect::Version(u64::MAX),
+            exactly: true,
         };
         let bytes = encode(&request, b"body").expect("encodes");
         let whole = decode::<Request>(&bytes).expect("decodes");

@@ -204,7 +204,28 @@ impl Environment for Remote {
 
     fn write<'a>(&'a self, path: &'a Path, bytes: Vec<u8>, expect: Expect) -> Pending<'a, Stat> {
         let path = path.to_owned();
-        let request = move |id| Request::Write { id, path, expect };
+        let request = move |id| Request::Write {
+            id,
+            path,
+            expect,
+            exactly: false,
+        };
+        Box::pin(async move { expect!(self.answer(&bytes, request).await, Stat) })
+    }
+
+    fn write_exactly<'a>(
+        &'a self,
+        path: &'a Path,
+        bytes: Vec<u8>,
+        expect: Expect,
+    ) -> Pending<'a, Stat> {
+        let path = path.to_owned();
+        let request = move |id| Request::Write {
+            id,
+            path,
+            expect,
+            exactly: true,
+        };
         Box::pin(async move { expect!(self.answer(&bytes, request).await, Stat) })
     }
 

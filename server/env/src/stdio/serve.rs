@@ -146,9 +146,15 @@ async fn answer(
             return Ok((Answer::Stat(content.stat), content.bytes));
         }
         Request::Stat { path, .. } => Answer::Stat(environment.stat(&path).await?),
-        Request::Write { path, expect, .. } => {
-            Answer::Stat(environment.write(&path, body, expect).await?)
-        }
+        Request::Write {
+            path,
+            expect,
+            exactly,
+            ..
+        } => Answer::Stat(match exactly {
+            true => environment.write_exactly(&path, body, expect).await?,
+            false => environment.write(&path, body, expect).await?,
+        }),
         Request::List { path, limit, .. } => Answer::Listing(environment.list(&path, limit).await?),
         Request::Find { query, .. } => Answer::Found(environment.find(query).await?),
         Request::Grep { query, .. } => Answer::Hits(environment.grep(query).await?),

@@ -1,6 +1,6 @@
 //! A small world for the core: rules that need no tool and no model, and a conversation to put inputs into.
 
-use std::{cell::Cell, path::Path, time::Duration};
+use std::{cell::Cell, path::Path, sync::Arc, time::Duration};
 
 use porthole_protocol::{ConversationId, ModelRef, Role, Who};
 use serde_json::json;
@@ -49,7 +49,12 @@ fn plan(tool: &str, arguments: &Value, _place: &Place) -> Result<Planned, PlanEr
         },
         _ => return Err(PlanError(format!("there is no tool `{tool}`"))),
     };
-    Ok(Planned { subject, effect })
+    let target = None;
+    Ok(Planned {
+        subject,
+        effect,
+        target,
+    })
 }
 
 fn subject(_tool: &str, arguments: &Value) -> String {
@@ -153,6 +158,7 @@ impl World {
                 None,
                 Place::of(Path::new("/work")),
                 rules(),
+                Arc::default(),
             ),
             effects: Vec::new(),
             now_ms: 1_000,

@@ -67,7 +67,7 @@ pub struct McpServer {
     pub reach: String,
     /// Whether it is reached over HTTP.
     pub http: bool,
-    /// The variables that it needs and that are not set.
+    /// The variables that it needs and that are not set where this is asked.
     pub missing: Vec<String>,
 }
 

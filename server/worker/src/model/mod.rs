@@ -30,7 +30,7 @@ mod price;
 mod debug;
 
 #[cfg(test)]
-mod scripted;
+pub(crate) mod scripted;
 
 pub(crate) use api::Api;
 pub use debug::debug_stream;

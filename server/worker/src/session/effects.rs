@@ -89,7 +89,11 @@ impl Session {
                 _ => {}
             }
         }
+        let newest = records.iter().filter_map(Record::entry).max();
         self.store.commit(records).await?;
+        if let Some(entry) = newest {
+            self.writer.send(&FromWorker::Committed { entry }).await;
+        }
         for row in rows {
             self.note_row(row);
         }

@@ -1,5 +1,6 @@
 //! The driver with models and tools as a test tells them: a client beside it in one runtime, and crashes at every commit.
 
+mod attached;
 mod client;
 mod conversations;
 mod crash;

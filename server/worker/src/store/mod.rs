@@ -1,5 +1,6 @@
 //! The store of one session: one SQLite file on a thread of its own. It writes what it is given, whole or not at all, and decides nothing.
 
+mod copy;
 #[cfg(test)]
 #[expect(
     unsafe_code,
@@ -7,6 +8,8 @@
 )]
 pub(crate) mod disk;
 mod history;
+mod imported;
+mod kept;
 mod lock;
 mod read;
 mod schema;
@@ -19,7 +22,10 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::record::{ConversationRow, Loaded, Record};
+pub use copy::settle_copy;
 pub(crate) use history::{Lineage, Page};
+pub use imported::import;
+pub use kept::{Kept, Shelf, ShelfError};
 use lock::Lock;
 
 /// Why the store did not do it.
@@ -234,6 +240,12 @@ impl Store {
         limit: usize,
     ) -> Result<Page, StoreError> {
         self.run(move |connection| history::page(connection, &lineage, before, limit))
+            .await
+    }
+
+    /// Returns what was committed after an entry, of every conversation.
+    pub(crate) async fn kept(&self, after: u64) -> Result<Kept, StoreError> {
+        self.run(move |connection| kept::after(connection, after))
             .await
     }
 

@@ -1,6 +1,6 @@
 //! The arguments of a call, parsed and checked by themselves. They touch no file.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -163,6 +163,23 @@ impl Action {
             Self::Outside(arguments) => ToolEffect::Calls {
                 arguments: arguments.clone(),
             },
+        }
+    }
+
+    /// Returns the file that it would change, without links; `None`: it changes none, or nobody can tell.
+    pub(super) fn target(&self, place: &Place) -> Option<PathBuf> {
+        match self {
+            Self::Write(Write { path, .. }) | Self::Edit(Edit { path, .. }) => {
+                location::target(&place.cwd, path)
+            }
+            Self::Read(_)
+            | Self::Shell(_)
+            | Self::Grep(_)
+            | Self::Find(_)
+            | Self::Ls(_)
+            | Self::Delegate(_)
+            | Self::Script(_)
+            | Self::Outside(_) => None,
         }
     }
 

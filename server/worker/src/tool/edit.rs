@@ -1,5 +1,7 @@
 //! Editing a part of a file. Where the text is and what replaces it is decided in `replace`.
 
+use std::path::Path;
+
 use porthole_protocol::{ToolDetail, ToolOutcome};
 
 use super::{
@@ -23,14 +25,23 @@ pub(super) async fn preview(edit: &action::Edit, context: &ToolContext) -> ToolD
     }
 }
 
-pub(super) async fn run(edit: &action::Edit, context: &ToolContext) -> ToolResult {
-    try_run(edit, context)
+pub(super) async fn run(
+    edit: &action::Edit,
+    agreed: Option<&Path>,
+    context: &ToolContext,
+) -> ToolResult {
+    try_run(edit, agreed, context)
         .await
         .unwrap_or_else(ToolResult::from)
 }
 
-async fn try_run(edit: &action::Edit, context: &ToolContext) -> Result<ToolResult, Failure> {
+async fn try_run(
+    edit: &action::Edit,
+    agreed: Option<&Path>,
+    context: &ToolContext,
+) -> Result<ToolResult, Failure> {
     let (before, replaced) = changed(edit, context).await?;
+    before.refuse_other(agreed)?;
     let diff = Diff::of(before.bytes(), &replaced.bytes);
     before.write(replaced.bytes, context).await?;
     let times = count(replaced.count as u64, "place", "places");

@@ -20,6 +20,11 @@ pub(super) fn resolve(cwd: &Path, path: &str) -> PathBuf {
     joined.components().collect()
 }
 
+/// Returns where a path of a call leads, without links, also where nothing is there yet.
+pub(super) fn target(cwd: &Path, path: &str) -> Option<PathBuf> {
+    real(&resolve(cwd, path), MOST_LINKS)
+}
+
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {

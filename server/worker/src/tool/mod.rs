@@ -47,6 +47,7 @@ pub fn plan(tool: &str, arguments: &Value, place: &Place) -> Result<Plan, PlanEr
         tool: tool.to_owned(),
         subject: subject(tool, arguments),
         effect: action.effect(place),
+        target: action.target(place),
         action,
     })
 }
@@ -87,6 +88,11 @@ fn texts(value: &Value) -> Option<String> {
     }
 }
 
+/// Returns the result of a call whose path leads elsewhere than when it was decided about.
+pub(crate) fn leads_elsewhere(name: &str) -> ToolResult {
+    write::leads_elsewhere(name).into()
+}
+
 /// Returns the plan with another command, for a command; `None` for other tools.
 pub fn with_command(plan: &Plan, command: &str) -> Option<Plan> {
     let Action::Shell(shell) = &plan.action else {
@@ -102,6 +108,7 @@ pub fn with_command(plan: &Plan, command: &str) -> Option<Plan> {
         effect: ToolEffect::Executes {
             command: command.to_owned(),
         },
+        target: None,
         action,
     })
 }
@@ -126,8 +133,8 @@ pub async fn preview(plan: &Plan, context: &ToolContext) -> ToolDetail {
 pub async fn run(plan: &Plan, context: ToolContext) -> ToolResult {
     match &plan.action {
         // A file is written whole or not at all; stopping in between would only hide which.
-        Action::Write(write) => write::run(write, &context).await,
-        Action::Edit(edit) => edit::run(edit, &context).await,
+        Action::Write(write) => write::run(write, plan.target.as_deref(), &context).await,
+        Action::Edit(edit) => edit::run(edit, plan.target.as_deref(), &context).await,
         Action::Shell(shell) => shell::run(shell, context).await,
         Action::Read(read) => or_stopped(read::run(read, &context), &context).await,
         Action::Grep(grep) => or_stopped(search::grep(grep, &context), &context).await,

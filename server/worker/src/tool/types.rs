@@ -16,6 +16,8 @@ pub struct Plan {
     pub subject: String,
     /// What it would touch.
     pub effect: ToolEffect,
+    /// The file that it would change, without links.
+    pub target: Option<PathBuf>,
     /// The tool's own, parsed arguments.
     pub(crate) action: super::Action,
 }

@@ -9,15 +9,16 @@ use super::{
     ToolContext, ToolResult, action,
     diff::Diff,
     failure::{Failure, failed},
-    location::{not_done, resolve, shown},
+    location::{not_done, resolve, shown, target},
     quantity::count,
 };
 
 /// A file as it is before a change.
 pub(super) struct Before {
-    pub(super) path: PathBuf,
     /// The path as shown.
     pub(super) name: String,
+    /// Where it leads, without links.
+    target: PathBuf,
     /// `None`: it is not there.
     pub(super) content: Option<Content>,
 }
@@ -25,8 +26,12 @@ pub(super) struct Before {
 impl Before {
     /// Returns what a change would begin with.
     pub(super) async fn look(path: &str, context: &ToolContext) -> Result<Self, Failure> {
+        let target = target(&context.cwd, path);
         let path = resolve(&context.cwd, path);
         let name = shown(&context.cwd, &path);
+        let Some(target) = target else {
+            return Err(failed("failed", format!("`{name}` leads nowhere.")));
+        };
         let content = match context.environment.read(&path, 0, READ_BYTES).await {
             Ok(content) if content.stat.size > READ_BYTES => {
                 let text =
@@ -38,8 +43,8 @@ impl Before {
             Err(error) => return Err(not_done(&name, &error)),
         };
         Ok(Self {
-            path,
             name,
+            target,
             content,
         })
     }
@@ -64,13 +69,23 @@ impl Before {
         }
     }
 
-    /// Writes, unless the file is another than was looked at.
+    /// Refuses where the path leads to another file than the one that was agreed to.
+    pub(super) fn refuse_other(&self, agreed: Option<&Path>) -> Result<(), Failure> {
+        match agreed {
+            Some(agreed) if agreed != self.target => Err(leads_elsewhere(&self.name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes, unless the file is another than was looked at, or a link was put into its path meanwhile.
     pub(super) async fn write(&self, bytes: Vec<u8>, context: &ToolContext) -> Result<(), Failure> {
         let expect = match &self.content {
             Some(content) => Expect::Version(content.stat.version),
             None => Expect::Nothing,
         };
-        let written = context.environment.write(&self.path, bytes.clone(), expect);
+        let written = context
+            .environment
+            .write_exactly(&self.target, bytes.clone(), expect);
         let stat = written.await.map_err(|error| self.not_written(&error))?;
         self.remember(&stat.real, &bytes, context);
         Ok(())
@@ -90,6 +105,17 @@ impl Before {
     }
 }
 
+/// Returns the failure of a path that leads to something else than when the call was looked at.
+pub(super) fn leads_elsewhere(name: &str) -> Failure {
+    failed(
+        "leads elsewhere by now",
+        format!(
+            "`{name}` leads elsewhere than when this call was decided about: a link was changed meanwhile. Nothing was \
+             done. Make the call again if it is still meant."
+        ),
+    )
+}
+
 fn changed(name: &str) -> Failure {
     failed(
         "changed since it was read",
@@ -106,14 +132,23 @@ pub(super) async fn preview(write: &action::Write, context: &ToolContext) -> Too
     }
 }
 
-pub(super) async fn run(write: &action::Write, context: &ToolContext) -> ToolResult {
-    try_run(write, context)
+pub(super) async fn run(
+    write: &action::Write,
+    agreed: Option<&Path>,
+    context: &ToolContext,
+) -> ToolResult {
+    try_run(write, agreed, context)
         .await
         .unwrap_or_else(ToolResult::from)
 }
 
-async fn try_run(write: &action::Write, context: &ToolContext) -> Result<ToolResult, Failure> {
+async fn try_run(
+    write: &action::Write,
+    agreed: Option<&Path>,
+    context: &ToolContext,
+) -> Result<ToolResult, Failure> {
     let before = Before::look(&write.path, context).await?;
+    before.refuse_other(agreed)?;
     before.refuse_stale(context)?;
     let diff = Diff::of(before.bytes(), write.content.as_bytes());
     before

@@ -180,7 +180,7 @@ fn a_link_says_what_it_exposes_before_it_is_made_and_is_copied_from_here() {
       │                                                                          │
       │ ▸ new link: guests read and follow                                  view │
       │   new link: guests work here too                                    full │
-      │   view link: 1 guest, here now                           until Wed 22:13 │
+      │   view link: here now: Mira                              until Wed 22:13 │
       │ a link says what it allows before it is made                             │
       └──────────────────────────────────────────────────────────────────────────┘
         in one tick.
@@ -288,6 +288,14 @@ fn a_guest_can_be_sent_away() {
         "{}",
         world.screen()
     );
+    world.asked.clear();
+    world.keys(&["enter"]);
+    assert!(world.screen().contains("send “Mira” away?"));
+    world.keys(&["enter"]);
+    assert!(world.calls().is_empty(), "Enter alone sends nobody away");
+    world.keys(&["alt-s"]);
+    world.text("review");
+    world.keys(&["enter", "down", "enter", "down"]);
     world.asked.clear();
     world.keys(&["enter"]);
     let (_, call) = called(&mut world);

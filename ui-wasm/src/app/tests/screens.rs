@@ -168,7 +168,7 @@ fn home_at_100_by_24() {
       box · ~/src/site
         ✗ upgrade the build                           failed: the model refused the key            Mon
 
-      archived 1 ▸
+      archived 1 ▸  a shows them
 
 
 
@@ -329,7 +329,7 @@ fn help_shows_every_key() {
      │                               the start does it too  /detach               │
      │   Esc                         stop the turn; then clear the message  /stop │
      │   ! before a command runs it and the model sees it; !! keeps it from the   │
-     └─────────────────────────────────────────────────────────────── ↓ 116 more ─┘
+     └─────────────────────────────────────────────────────────────── ↓ 125 more ─┘
     no cursor
     "#);
 }
@@ -413,7 +413,7 @@ fn without_the_glyphs_every_sign_has_a_stand_in() {
       box - ~/src/site
         x upgrade the build               failed: the model refused the ~      Mon
 
-      archived 1 >
+      archived 1 >  a shows them
 
 
 

@@ -233,6 +233,8 @@ pub(super) fn key(name: &str) -> Key {
         "backtab" => KeyCode::BackTab,
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
         "pgup" => KeyCode::PageUp,
         "backspace" => KeyCode::Backspace,
         "f1" => KeyCode::Function(1),

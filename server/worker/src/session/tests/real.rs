@@ -72,6 +72,36 @@ async fn practice_makes_a_file_after_a_yes_and_it_is_there() {
 }
 
 #[tokio::test]
+async fn a_link_that_is_put_in_place_after_the_yes_was_asked_for_is_not_written_through() {
+    beside(async {
+        let (folder, dir) = folders();
+        let outside = tempfile::tempdir().expect("folder");
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, "old").expect("writes");
+        let mut client = Client::start_real(folder.path(), dir.path(), None).await;
+        client.watch().await;
+        let wish = "make a file called hello.txt with good morning";
+        client.submit("r1", wish).await.expect("taken");
+        client
+            .until("asked", |c| !c.state().questions.is_empty())
+            .await;
+        let question = client.state().questions[0].clone();
+        std::os::unix::fs::symlink(&secret, dir.path().join("hello.txt")).expect("link");
+        assert!(client.answer(question.id).await.counted);
+        client
+            .until("done", |c| c.finals() == 1 && c.state().turn.is_none())
+            .await;
+        let refused = |e: &porthole_protocol::Entry| {
+            matches!(&e.body, EntryBody::ToolResult { summary, .. } if summary == "leads elsewhere by now")
+        };
+        assert!(client.state().entries.iter().any(refused));
+        assert_eq!(std::fs::read(&secret).expect("is there"), b"old");
+        client.gone().await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_persons_command_runs_and_its_output_can_be_read_whole() {
     beside(async {
         let (folder, dir) = folders();

@@ -1,0 +1,4 @@
+//! Gives any bytes to `porthole_fuzz::bridge`; it decides nothing itself.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| porthole_fuzz::bridge(bytes));
