@@ -79,6 +79,8 @@ pub enum Done {
     Admitted(Box<Record>),
     /// A text to be written to the terminal between frames, and the input that follows.
     Write(Vec<u8>, Input),
+    /// Something in the folder of preferences changed.
+    PreferencesChanged,
     /// The editor ended: the terminal is ours again.
     Edited(Asked, Outcome),
 }
@@ -140,11 +142,13 @@ pub async fn run(
     cached: Option<String>,
 ) -> Result<u8, Failure> {
     let (mut driver, mut receivers) = Driver::new(means, app, painter)?;
+    let looks = driver.watch_preferences();
     let first = driver.app.begin(cached, Instant::now());
     let ended = match driver.perform_all(first).await {
         ControlFlow::Break(ended) => ended,
         ControlFlow::Continue(()) => driver.turn(&mut receivers).await,
     };
+    drop(looks);
     driver.tell_ui(Event::Stop).await;
     terminal::leave();
     driver.end_transfer().await;
@@ -277,6 +281,10 @@ impl Driver {
                 }
                 self.handle(input).await
             }
+            Done::PreferencesChanged => {
+                self.read_preferences();
+                ControlFlow::Continue(())
+            }
             Done::Edited(asked, outcome) => {
                 terminal::drop_typed();
                 self.come_back();
@@ -339,6 +347,7 @@ impl Driver {
                 Effect::Copy(asked, text) => self.copy(asked, text),
                 Effect::Open(asked, url) => self.open(asked, url),
                 Effect::Edit(asked, text) => self.edit(asked, text),
+                Effect::SavePreferences(asked, patch) => self.save_preferences(asked, patch),
                 Effect::List(folder) => self.list(folder),
                 Effect::OpenFiles {
                     asked,

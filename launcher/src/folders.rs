@@ -141,26 +141,6 @@ pub fn open_private(path: &Path) -> Result<Option<fs::File>, FolderError> {
     Ok(Some(file))
 }
 
-/// Returns the text of a file that a person writes, at most one byte more than `most` of it; `None` where nothing is
-/// there. A link is followed; what is no file keeps nobody waiting.
-///
-/// # Errors
-/// Where it is no regular file, cannot be read, or is no text.
-pub fn read_own(path: &Path, most: usize) -> io::Result<Option<String>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => fs::File::from(file),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let mut text = String::new();
-    io::Read::read_to_string(&mut io::Read::take(file, most as u64 + 1), &mut text)?;
-    Ok(Some(text))
-}
-
 /// Returns the mode bits of `path`, or nothing where it is not there.
 pub fn mode_of(path: &Path) -> Option<u32> {
     match fs::symlink_metadata(path) {
@@ -241,22 +221,6 @@ mod tests {
         }
         assert!(matches!(make_private(&ours), Err(FolderError::Foreign(_))));
         assert!(matches!(open_private(&file), Err(FolderError::Foreign(_))));
-    }
-
-    #[test]
-    fn what_a_person_writes_is_read_bounded_and_what_is_no_file_keeps_nobody_waiting() {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let at = |name: &str| dir.path().join(name);
-        fs::write(at("text"), "four").expect("written");
-        std::os::unix::fs::symlink(at("text"), at("link")).expect("linked");
-        std::os::unix::fs::symlink("/dev/zero", at("endless")).expect("linked");
-        let mode = Mode::RUSR | Mode::WUSR;
-        let kind = rustix::fs::FileType::Fifo;
-        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), kind, mode, 0).expect("made");
-        let read = |name: &str| read_own(&at(name), 2);
-        assert_eq!(read("link").expect("reads").as_deref(), Some("fou"));
-        assert_eq!(read("none").expect("nothing is there"), None);
-        assert!(read("fifo").is_err() && read("endless").is_err());
     }
 
     #[test]

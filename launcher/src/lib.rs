@@ -47,6 +47,7 @@ pub mod draw;
 pub mod editor;
 pub mod folders;
 pub mod opener;
+pub mod patch;
 pub mod preferences;
 pub mod surroundings;
 pub mod terminal;

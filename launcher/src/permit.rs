@@ -26,6 +26,8 @@ pub enum Kind {
     UploadClipboard,
     /// Saving a file on this computer.
     Download,
+    /// Writing to the visitor's preferences.
+    SavePreferences,
 }
 
 /// What the visitor has done towards an action.
@@ -83,6 +85,9 @@ pub const fn permit(kind: Kind, consent: Consent) -> Verdict {
         (Kind::Download, Consent::None) => Verdict::Deny,
         (Kind::Download, Consent::Gesture) => Verdict::Ask,
         (Kind::Download, Consent::Confirmed) => Verdict::Allow,
+        (Kind::SavePreferences, Consent::None) => Verdict::Deny,
+        (Kind::SavePreferences, Consent::Gesture) => Verdict::Ask,
+        (Kind::SavePreferences, Consent::Confirmed) => Verdict::Allow,
     }
 }
 
@@ -99,6 +104,7 @@ pub fn kind_of(action: &Action) -> Kind {
         Action::Upload(UploadFrom::Picker) => Kind::UploadPicker,
         Action::Upload(UploadFrom::Clipboard) => Kind::UploadClipboard,
         Action::Download { .. } => Kind::Download,
+        Action::SavePreferences(_) => Kind::SavePreferences,
     }
 }
 
@@ -111,7 +117,7 @@ fn is_plain(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 10] = [
+    const KINDS: [Kind; 11] = [
         Kind::CopyPlain,
         Kind::CopyHidden,
         Kind::OpenUrl,
@@ -122,6 +128,7 @@ mod tests {
         Kind::UploadPicker,
         Kind::UploadClipboard,
         Kind::Download,
+        Kind::SavePreferences,
     ];
 
     #[test]
@@ -164,6 +171,9 @@ mod tests {
         Download None Deny
         Download Gesture Ask
         Download Confirmed Allow
+        SavePreferences None Deny
+        SavePreferences Gesture Ask
+        SavePreferences Confirmed Allow
         ");
     }
 

@@ -1,12 +1,18 @@
 //! The visitor's preferences: `preferences.toml` in the launcher's config folder.
 //! A UI is told its own table of them and nothing that is a privilege.
 
-use std::path::Path;
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
-use crate::{chord::Chord, escape, failure::Failure, folders};
+use porthole_bridge::{Looks, ThemeText, limits};
+use porthole_themes::ThemeFile;
 
-/// Largest file that is read, in bytes.
-const FILE_BYTES: usize = 64 << 10;
+use crate::{chord::Chord, escape, failure::Failure, patch::Patch};
+
+/// Columns of a complaint.
+const COMPLAINT_COLUMNS: usize = 120;
 
 /// What the visitor prefers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,23 +27,75 @@ pub struct Preferences {
     pub transfer_mib: Option<u32>,
     /// The table `[ui]` as TOML, handed to UIs.
     pub for_ui: String,
+    /// The visitor's own themes, handed to UIs.
+    pub themes: Vec<ThemeFile>,
+    /// What could not be taken and why, for the visitor.
+    pub complaints: Vec<String>,
+    /// The file.
+    pub path: PathBuf,
+    /// The file as it was read; empty where there is none.
+    pub source: String,
 }
 
 impl Preferences {
-    /// Reads the file in `config`; none is there means none are set.
+    /// Reads the file in `config` and the folder `themes` beside it; none is there means none are set.
     ///
     /// # Errors
     /// Where the file cannot be read or is no TOML.
     pub fn read(config: &Path) -> Result<Self, Failure> {
-        let path = config.join("preferences.toml");
+        let path = path(config);
         let shown = escape::visible(&path.to_string_lossy());
-        let text = match folders::read_own(&path, FILE_BYTES) {
-            Ok(Some(text)) => text,
-            Ok(None) => return Ok(Self::default()),
-            Err(error) => return Err(Failure::new(format!("`{shown}`: {error}"), "")),
+        let read = Self::read_file(&path).map_err(|why| {
+            Failure::new(format!("`{shown}`, {why}"), "correct or remove the file")
+        })?;
+        Ok(read.with_themes(config, &[]))
+    }
+
+    /// Reads them anew. A file that cannot be taken stays as it was, and what is wrong with it is told.
+    #[must_use]
+    pub fn read_again(&self, config: &Path) -> Self {
+        let read = Self::read_file(&path(config)).unwrap_or_else(|why| Self {
+            complaints: vec![format!(
+                "`preferences.toml`, {why}; the last good one stays"
+            )],
+            ..self.clone()
+        });
+        read.with_themes(config, &self.themes)
+    }
+
+    fn read_file(path: &Path) -> Result<Self, String> {
+        let text = porthole_themes::read_file(path)
+            .map_err(|why| escape::visible_cut(&why, COMPLAINT_COLUMNS))?;
+        let source = text.unwrap_or_default();
+        Ok(Self {
+            path: path.to_owned(),
+            ..Self::parse(&source)?
+        })
+    }
+
+    fn with_themes(mut self, config: &Path, before: &[ThemeFile]) -> Self {
+        let found = porthole_themes::read_folder(&config.join("themes"), before);
+        self.themes = found.themes;
+        let told = found.complaints.iter();
+        self.complaints
+            .extend(told.map(|why| escape::visible_cut(why, COMPLAINT_COLUMNS)));
+        self.complaints.truncate(limits::COMPLAINTS);
+        self
+    }
+
+    /// Returns what a UI is told of them.
+    pub fn looks(&self) -> Looks {
+        let theme = |file: &ThemeFile| ThemeText {
+            name: file.name.clone(),
+            text: file.text.clone(),
         };
-        Self::parse(&text)
-            .map_err(|why| Failure::new(format!("`{shown}`: {why}"), "correct or remove the file"))
+        Looks {
+            theme: self.theme.clone(),
+            reduced_motion: self.reduced_motion,
+            preferences: self.for_ui.clone(),
+            themes: self.themes.iter().map(theme).collect(),
+            complaints: self.complaints.clone(),
+        }
     }
 
     /// Returns the largest file that is sent or saved, in bytes.
@@ -47,9 +105,6 @@ impl Preferences {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > FILE_BYTES {
-            return Err(format!("is over {FILE_BYTES} bytes"));
-        }
         let table: toml::Table = text
             .parse()
             .map_err(|error: toml::de::Error| escape::visible_cut(error.message(), 120))?;
@@ -81,6 +136,8 @@ impl Preferences {
                 })
                 .transpose()?,
             for_ui: for_ui(ui, launcher_key),
+            source: text.to_owned(),
+            ..Self::default()
         })
     }
 }
@@ -91,6 +148,31 @@ fn for_ui(table: Option<toml::Table>, launcher_key: Chord) -> String {
     let key = toml::Value::String(launcher_key.to_string());
     table.insert("launcher_key".to_owned(), key);
     table.to_string()
+}
+
+/// Returns where the preferences are kept in the launcher's config folder.
+pub fn path(config: &Path) -> PathBuf {
+    config.join("preferences.toml")
+}
+
+/// Writes a change into the file, where that is still what the visitor was asked about. It is replaced whole.
+///
+/// # Errors
+/// Why it was not written, in words.
+pub fn write(path: &Path, patch: &Patch) -> Result<(), String> {
+    let words = |error: std::io::Error| error.to_string();
+    if porthole_themes::read_file(path)?.unwrap_or_default() != patch.before {
+        return Err("the file was changed meanwhile".to_owned());
+    }
+    // Where it is a link to a file kept elsewhere, that file is the one to replace.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().ok_or("it has no folder")?;
+    std::fs::create_dir_all(folder).map_err(words)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(words)?;
+    file.write_all(patch.after.as_bytes()).map_err(words)?;
+    file.as_file().sync_all().map_err(words)?;
+    file.persist(&path).map_err(|error| words(error.error))?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -127,6 +209,33 @@ mod tests {
             "keys = \"emacs\"\nlauncher_key = \"Ctrl-]\""
         );
         assert!(Preferences::parse("theme = ").is_err());
+    }
+
+    #[test]
+    fn a_broken_file_keeps_the_last_good_one_and_names_its_line() {
+        let config = tempfile::tempdir().expect("a folder");
+        std::fs::write(path(config.path()), "theme = \"dusk\"\n").expect("written");
+        let good = Preferences::read(config.path()).expect("read");
+        std::fs::write(path(config.path()), "\ntheme = dusk\n").expect("written");
+        let kept = good.read_again(config.path());
+        assert_eq!((kept.theme.as_str(), &kept.source), ("dusk", &good.source));
+        assert!(kept.complaints[0].starts_with("`preferences.toml`, line 2: "));
+        let failure = Preferences::read(config.path()).expect_err("nothing to keep");
+        assert!(failure.message.contains("line 2"), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_change_is_written_only_over_what_the_visitor_was_asked_about() {
+        let config = tempfile::tempdir().expect("a folder");
+        let path = path(&config.path().join("porthole"));
+        let wish = porthole_bridge::Preference {
+            key: "theme".to_owned(),
+            value: Some("light".to_owned()),
+        };
+        let patch = Patch::new("", &[wish]).expect("a change");
+        assert_eq!(write(&path, &patch), Ok(()));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), patch.after);
+        assert!(write(&path, &patch).is_err(), "it is another file now");
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod diagnostics;
 pub mod redact;
 
 pub mod limiter;
+mod looks;
 pub mod outbox;
 pub mod outlet;
 mod own_calls;

@@ -40,6 +40,8 @@ pub enum Act {
     WatchConversation,
     /// A watch of the settings.
     WatchSettings,
+    /// A watch of the looks.
+    WatchLooks,
     /// A request over HTTP.
     Route(Route),
     /// A worker's word about its session.
@@ -122,8 +124,8 @@ enum For {
 const fn act(act: Act) -> For {
     match act {
         Act::Call(method) => roles(method),
-        Act::WatchSessions | Act::WatchConversation => For::Readers,
         Act::WatchSettings => For::Owner,
+        Act::WatchSessions | Act::WatchConversation | Act::WatchLooks => For::Readers,
         Act::Route(route) => route_roles(route),
         Act::Report => For::Worker,
     }
@@ -231,6 +233,7 @@ pub fn permit_watch(topic: &Topic, role: &Role) -> Access {
     let (what, asked) = match topic {
         Topic::Sessions => (Act::WatchSessions, None),
         Topic::Settings => (Act::WatchSettings, None),
+        Topic::Looks => (Act::WatchLooks, None),
         Topic::Conversation { session, .. } => (Act::WatchConversation, Some(session)),
     };
     match (permit(what, Asker::Admitted(role)), asked, role) {
@@ -304,6 +307,7 @@ mod tests {
             Act::WatchSessions => "watch sessions".to_owned(),
             Act::WatchConversation => "watch conversation".to_owned(),
             Act::WatchSettings => "watch settings".to_owned(),
+            Act::WatchLooks => "watch looks".to_owned(),
             Act::Route(route) => format!("{} {}", route.method(), route.path()),
             Act::Report => "worker's report".to_owned(),
         }
@@ -329,6 +333,7 @@ mod tests {
             Act::WatchSessions,
             Act::WatchConversation,
             Act::WatchSettings,
+            Act::WatchLooks,
             Act::Report,
         ];
         let mut table = String::new();
@@ -384,6 +389,7 @@ mod tests {
         watch sessions                       owner full+approve full view+approve view
         watch conversation                   owner full+approve full view+approve view
         watch settings                       owner
+        watch looks                          owner full+approve full view+approve view
         worker's report                      worker
         GET /                                owner full+approve full view+approve view worker nobody
         GET /health                          owner full+approve full view+approve view worker nobody

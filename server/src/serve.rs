@@ -15,6 +15,7 @@ use crate::{
     http::{self, ListenError},
     key::{KeyError, ServerKey},
     local::{self, Status},
+    looks,
     redact::Redaction,
     search,
     server::{Parts, Server},
@@ -195,6 +196,7 @@ impl Running {
         let leftovers = self.server.clone();
         tokio::task::spawn_blocking(move || leftovers.remove_leftovers());
         self.server.handle(Input::Start);
+        let looks = looks::follow(&self.server);
         loop {
             tokio::select! {
                 _ = term.recv() => break,
@@ -207,6 +209,7 @@ impl Running {
             }
         }
         tracing::info!("shutting down");
+        drop(looks);
         http.abort();
         local.abort();
         if tokio::time::timeout(CLOSE_BOUND, self.server.close())

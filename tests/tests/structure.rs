@@ -21,7 +21,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("porthole-bridge", &[]),
     ("porthole-protocol", &[]),
     ("porthole-door", &[]),
-    ("porthole", &["porthole-bridge", "porthole-door"]),
+    (
+        "porthole",
+        &["porthole-bridge", "porthole-door", "porthole-themes"],
+    ),
+    ("porthole-themes", &[]),
     ("porthole-ui", &["porthole-bridge", "porthole-protocol"]),
     (
         "portholed",
@@ -29,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "porthole-door",
             "porthole-env",
             "porthole-protocol",
+            "porthole-themes",
             "porthole-worker",
         ],
     ),

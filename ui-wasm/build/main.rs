@@ -1,4 +1,4 @@
-//! What is worked out when the UI is built, so that the bundle need not: themes and grammars.
+//! What is worked out when the UI is built, so that the bundle need not: the grammars.
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -6,7 +6,6 @@
 )]
 
 mod grammars;
-mod themes;
 
 use std::{env, error::Error, path::Path};
 
@@ -14,6 +13,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build");
     let out = env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?;
     let out = Path::new(&out);
-    themes::write(out)?;
     grammars::write(out)
 }

@@ -88,6 +88,7 @@ impl App {
             Event::Wake => self.dirty |= self.pace.woke(),
             Event::SaveSnapshot | Event::Stop => self.save(),
             Event::Attached(file) => self.attached(file),
+            Event::Looks(looks) => self.visitor_looks(&looks),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What each command does on the screen that is open. Which key means it stands in `keymap`.
 
-use porthole_bridge::{Action, UploadFrom};
+use porthole_bridge::{Action, Preference, UploadFrom};
 use porthole_protocol::{
     Call, ConversationId, ModelRef, Policy, SendMode, SessionState, Thinking, Topic,
 };
@@ -44,6 +44,7 @@ impl App {
             C::Interrupt => self.interrupt(),
             C::Quit => self.fx.act(Action::Quit, Purpose::Other),
             C::Theme => self.pick(command, words, |app| Some(palette::themes(&app.look))),
+            C::Keep => self.keep_looks(),
             C::Home => self.go_home(),
             C::New => self.new_session(),
             C::Rename | C::Archive | C::Restore | C::Pin | C::Retry => {
@@ -198,6 +199,10 @@ impl App {
             C::Find => screen.focus = Focus::Finding,
             C::OlderMessage => screen.transcript.seek(Seek::Next(Kind::Person, Way::Back)),
             C::NewerMessage => screen.transcript.seek(Seek::Next(Kind::Person, Way::On)),
+            C::OlderQuestion => screen
+                .transcript
+                .seek(Seek::Next(Kind::Question, Way::Back)),
+            C::NewerQuestion => screen.transcript.seek(Seek::Next(Kind::Question, Way::On)),
             C::OlderChange => screen.transcript.seek(Seek::Next(Kind::Change, Way::Back)),
             C::NewerChange => screen.transcript.seek(Seek::Next(Kind::Change, Way::On)),
             C::Back => {
@@ -256,6 +261,22 @@ impl App {
             Choice::Sure(Sure::Revoke(id)) => self.revoke(id),
             Choice::No | Choice::Nothing => {}
         }
+    }
+
+    /// Asks the launcher to keep what was chosen here; it shows the visitor what changes.
+    fn keep_looks(&mut self) {
+        let Some(theme) = self.look.chosen_theme() else {
+            return self.fx.say(
+                Tone::Info,
+                "nothing was chosen that is not kept already; /theme chooses colours",
+            );
+        };
+        let theme = Preference {
+            key: "theme".to_owned(),
+            value: Some(theme.to_owned()),
+        };
+        self.fx
+            .act(Action::SavePreferences(vec![theme]), Purpose::Told);
     }
 
     fn send(&mut self) {
@@ -378,14 +399,14 @@ impl App {
     }
 
     fn pick(&mut self, command: Command, words: &str, list: impl Fn(&Self) -> Option<Picker>) {
-        match palette::typed_choice(command, words) {
+        match palette::typed_choice(command, words, &self.look.themes) {
             Some(choice) => self.choose(choice),
             None => self.picker = list(self),
         }
     }
 
     fn pick_model(&mut self, words: &str) {
-        if let Some(choice) = palette::typed_choice(Command::Models, words) {
+        if let Some(choice) = palette::typed_choice(Command::Models, words, &self.look.themes) {
             self.choose(choice);
             return;
         }

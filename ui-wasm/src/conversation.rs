@@ -4,7 +4,7 @@
 use porthole_bridge::Place;
 use porthole_protocol::{
     Answer, Call, CallError, ConversationDelta, ConversationId, ConversationState, Entry,
-    EntryBody, ErrorCode, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
+    EntryBody, EntryId, ErrorCode, QuestionId, RequestId, SendMode, SessionId, Topic, limits,
 };
 
 use ratatui_core::layout::Rect;
@@ -15,7 +15,7 @@ use crate::{
     finder::Finder,
     notice::Tone,
     question::QuestionBox,
-    transcript::{Sending, Transcript},
+    transcript::{Seek, Sending, Transcript},
 };
 
 /// Entries kept while the bottom is followed; older ones are read again when someone scrolls there.
@@ -86,6 +86,8 @@ pub(crate) struct Conversation {
     /// Where the way back to the bottom is shown.
     pub(crate) below: Rect,
     output_ms: u64,
+    /// An entry to go to once it is loaded, and the words to mark in it.
+    sought: Option<(EntryId, String)>,
 }
 
 impl Conversation {
@@ -105,6 +107,7 @@ impl Conversation {
             ended: None,
             below: Rect::default(),
             output_ms: 0,
+            sought: None,
         }
     }
 
@@ -374,12 +377,39 @@ impl Conversation {
         }
     }
 
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "what searches all sessions calls it")
+    )]
+    /// Goes to an entry with the next drawing and marks words in it; older pages are loaded until it is there.
+    pub(crate) fn reveal(&mut self, entry: EntryId, words: &str) {
+        self.sought = Some((entry, words.to_lowercase()));
+    }
+
+    /// Goes to what is sought where it is loaded, and gives it up where it cannot come.
+    pub(crate) fn go_to_sought(&mut self) {
+        let (Some(state), Some((entry, words))) = (&self.state, &self.sought) else {
+            return;
+        };
+        let loaded = state
+            .entries
+            .first()
+            .is_some_and(|first| first.id <= *entry);
+        if loaded {
+            self.transcript.mark(words);
+            self.transcript.seek(Seek::Words(*entry, words.clone()));
+        }
+        if loaded || !state.has_older {
+            self.sought = None;
+        }
+    }
+
     fn fetch_older(&self, fx: &mut Effects) {
         let has_older = self.state.as_ref().is_some_and(|s| s.has_older);
         let pending = fx
             .server
             .is_pending(|c| matches!(c, Call::History { session, .. } if *session == self.session));
-        if has_older && !pending && self.transcript.wants_older() {
+        if has_older && !pending && (self.sought.is_some() || self.transcript.wants_older()) {
             let before = self
                 .state
                 .as_ref()

@@ -79,6 +79,7 @@ pub(crate) fn view(
     if page.width < 12 || page.height < 6 {
         return None;
     }
+    conversation.go_to_sought();
     let me = fx.server.who().map(|w| w.id.clone()).unwrap_or_default();
     let cx = ViewContext {
         theme: &look.theme,

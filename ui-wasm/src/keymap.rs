@@ -10,6 +10,8 @@ pub(crate) enum Command {
     Find,
     OlderMessage,
     NewerMessage,
+    OlderQuestion,
+    NewerQuestion,
     OlderChange,
     NewerChange,
     Sessions,
@@ -19,6 +21,7 @@ pub(crate) enum Command {
     Interrupt,
     Quit,
     Theme,
+    Keep,
     Open,
     New,
     Rename,
@@ -142,8 +145,22 @@ pub(crate) enum Preset {
     /// The usual one.
     #[default]
     Standard,
+    /// Esc leaves the message for the transcript, where motions are vi's; `i` comes back.
+    Vi,
     /// Ctrl-K, Ctrl-F, Ctrl-T, Ctrl-P, Ctrl-N and Ctrl-Y edit text.
     Emacs,
+}
+
+impl Preset {
+    /// Returns the preset of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "standard" => Some(Self::Standard),
+            "emacs" => Some(Self::Emacs),
+            "vi" => Some(Self::Vi),
+            _ => None,
+        }
+    }
 }
 
 /// One row of the table.
@@ -159,6 +176,7 @@ pub(crate) struct Binding {
     pub(crate) context: Context,
     keys: &'static [&'static str],
     emacs: Option<&'static [&'static str]>,
+    vi: Option<&'static [&'static str]>,
     /// Whether it can be typed as a `/` command.
     pub(crate) slash: bool,
     /// Words for the hint line; empty: not there.
@@ -181,12 +199,19 @@ impl Binding {
         self
     }
 
+    const fn vi(mut self, keys: &'static [&'static str]) -> Self {
+        self.vi = Some(keys);
+        self
+    }
+
     /// Returns its keys under a preset, as the table writes them.
     pub(crate) fn keys(&self, preset: Preset) -> &'static [&'static str] {
-        match (preset, self.emacs) {
-            (Preset::Emacs, Some(keys)) => keys,
-            _ => self.keys,
-        }
+        let other = match preset {
+            Preset::Standard => None,
+            Preset::Emacs => self.emacs,
+            Preset::Vi => self.vi,
+        };
+        other.unwrap_or(self.keys)
     }
 
     /// Returns whether the palette offers it; keys of a field or list are no commands to look up.
@@ -223,6 +248,7 @@ const fn row(
         context,
         keys,
         emacs: None,
+        vi: None,
         slash: false,
         hint: "",
     }
@@ -246,7 +272,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Attach, "attach", X::Composer, &["alt-a"], "attach a file from this computer").slash(),
         row(C::AttachClipboard, "paste", X::Composer, &["alt-v"], "attach what the clipboard holds").slash(),
         row(C::Detach, "detach", X::Composer, &[], "take the last attachment off; Backspace at the start does it too").slash(),
-        row(C::Stop, "stop", X::Composer, &["esc"], "stop the turn; then clear the message").slash(),
+        row(C::Stop, "stop", X::Composer, &["esc"], "stop the turn; then clear the message").slash().vi(&[]),
 
         row(C::Models, "models", X::Conversation, &["alt-m"], "choose the model").slash(),
         row(C::Thinking, "thinking", X::Conversation, &["alt-t"], "choose how much the model thinks").slash(),
@@ -269,7 +295,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::NewerMessage, "newer-message", X::Conversation, &["ctrl-down"], "go to the message after"),
         row(C::OpenItem, "open", X::Conversation, &["ctrl-o"], "open or fold the selected tool, or the last one"),
         row(C::ShowThinking, "thoughts", X::Conversation, &["ctrl-t"], "show or fold what the model thinks").emacs(&["alt-shift-t"]),
-        row(C::Read, "read", X::Conversation, &["backtab", "alt-r"], "move the focus between message and transcript").slash(),
+        row(C::Read, "read", X::Conversation, &["backtab", "alt-r"], "move the focus between message and transcript").slash().vi(&["esc", "backtab", "alt-r"]),
         row(C::Home, "home", X::Conversation, &["alt-h"], "go to the list of sessions").slash(),
 
         row(C::Yes, "yes", X::Question, &["y"], "yes, once").hint("yes, once"),
@@ -286,13 +312,17 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::OpenItem, "toggle", X::Reading, &["enter", "space"], "open or fold the selected item").hint("opens"),
         row(C::OlderMessage, "message-before", X::Reading, &["["], "go to the message before"),
         row(C::NewerMessage, "message-after", X::Reading, &["]"], "go to the message after"),
+        row(C::OlderQuestion, "asked-before", X::Reading, &["("], "go to the question before"),
+        row(C::NewerQuestion, "asked-after", X::Reading, &[")"], "go to the question after"),
         row(C::OlderChange, "change-before", X::Reading, &["{"], "go to the change before"),
         row(C::NewerChange, "change-after", X::Reading, &["}"], "go to the change after"),
         row(C::Find, "find-reading", X::Reading, &["/"], "find words in this conversation").hint("find"),
         row(C::Reply, "reply-reading", X::Reading, &["r"], "answer something said before: it is quoted above the message").hint("reply"),
         row(C::Top, "top", X::Reading, &["home", "g"], "go to the top").hint("top"),
         row(C::Bottom, "bottom", X::Reading, &["end", "G"], "go to the bottom").hint("bottom"),
-        row(C::Back, "write", X::Reading, &["esc", "i"], "back to the message").hint("back"),
+        row(C::Back, "write", X::Reading, &["esc", "i"], "back to the message").hint("back").vi(&["i", "a"]),
+        row(C::PageUp, "reading-pageup", X::Reading, &[], "scroll up a page").vi(&["ctrl-b", "ctrl-u"]),
+        row(C::PageDown, "reading-pagedown", X::Reading, &[], "scroll down a page").vi(&["ctrl-f", "ctrl-d"]),
 
         row(C::Up, "up", X::Home, &["up", "k"], "select the session above").hint("move"),
         row(C::Down, "down", X::Home, &["down", "j"], "select the session below"),
@@ -318,6 +348,7 @@ pub(crate) static TABLE: &[Binding] = {
         row(C::Help, "help-reading", X::Reading, &["?"], "show every key"),
         row(C::Notices, "notices", X::Everywhere, &["alt-n"], "show what was told lately, and put it away").slash(),
         row(C::Theme, "theme", X::Everywhere, &[], "choose the colours").slash(),
+        row(C::Keep, "keep", X::Everywhere, &[], "keep the chosen colours in your preferences; the launcher shows what changes").slash(),
         row(C::Redraw, "redraw", X::Everywhere, &["ctrl-l"], "draw the screen again"),
         row(C::Suspend, "suspend", X::Everywhere, &["ctrl-z"], "suspend, as job control does"),
         row(C::Interrupt, "interrupt", X::Everywhere, &["ctrl-c"], "clear the message; in an empty one, twice: leave"),
@@ -510,7 +541,7 @@ mod tests {
     fn no_key_means_two_things_in_one_place() {
         // Tab is the one key with two: it completes while the list of commands is open.
         let shared = [("tab", Context::Composer)];
-        for preset in [Preset::Standard, Preset::Emacs] {
+        for preset in [Preset::Standard, Preset::Emacs, Preset::Vi] {
             for (context, _) in Context::ALL {
                 let mut seen = BTreeMap::new();
                 for binding in TABLE.iter().filter(|b| b.context == context) {
@@ -538,7 +569,7 @@ mod tests {
 
     #[test]
     fn a_key_that_edits_text_means_nothing_else_where_text_is_typed() {
-        for preset in [Preset::Standard, Preset::Emacs] {
+        for preset in [Preset::Standard, Preset::Emacs, Preset::Vi] {
             for edit in TABLE.iter().filter(|b| b.context == Context::Editing) {
                 for key in edit.keys(preset) {
                     let other = TABLE.iter().find(|b| {

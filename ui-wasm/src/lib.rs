@@ -36,5 +36,6 @@ pub mod text;
 pub mod theme;
 pub mod transcript;
 mod welcome;
+mod wishes;
 
 pub use app::App;

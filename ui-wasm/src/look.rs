@@ -9,7 +9,12 @@ use ratatui_core::{
     text::{Line, Span},
 };
 
-use crate::{bindings::Keys, keymap::Preset, text, theme::Theme};
+use crate::{
+    bindings::Keys,
+    text,
+    theme::{Layer, Theme, Themes},
+    wishes::Wishes,
+};
 
 /// Text is never wider than this many columns.
 pub(crate) const TEXT_COLS: u16 = 100;
@@ -35,34 +40,108 @@ pub(crate) struct Look {
     pub(crate) utc_offset_minutes: i16,
     /// The keys.
     pub(crate) keys: Keys,
+    /// Whether a screen reader reads this: nothing is drawn that is no word.
+    pub(crate) plain: bool,
+    /// The themes that can be chosen.
+    pub(crate) themes: Themes,
+    /// What the server's owner wishes, below what the visitor does.
+    server: Wishes,
+    own: Wishes,
+    /// The theme that was chosen here, before both.
+    chosen: Option<String>,
     /// The key that is the launcher's, as it is written.
     pub(crate) launcher_key: String,
     background: Background,
 }
 
 impl Look {
-    /// Returns the look that the start message asks for.
-    pub(crate) fn new(start: &Start) -> Self {
-        Self {
-            theme: Theme::choose(&start.theme, start.background, start.colors),
-            theme_name: start.theme.clone(),
+    /// Returns the look that the start message asks for, and what of it means nothing.
+    pub(crate) fn new(start: &Start) -> (Self, Vec<String>) {
+        let mut look = Self {
             depth: start.colors,
             unicode: start.unicode,
-            motion: !start.reduced_motion,
-            awake: true,
             utc_offset_minutes: start.utc_offset_minutes,
-            keys: Keys::with(preset(&start.preferences), bindings(&start.preferences)),
-            launcher_key: preference(&start.preferences, "launcher_key")
-                .unwrap_or("Ctrl-]")
-                .to_owned(),
             background: start.background,
+            ..Self::default()
+        };
+        let told = look.take_own(&start.theme, start.reduced_motion, &start.preferences);
+        (look, told)
+    }
+
+    /// Takes the visitor's own looks in place of what they were; returns what of them means nothing.
+    pub(crate) fn visitor_looks(&mut self, looks: &porthole_bridge::Looks) -> Vec<String> {
+        let files = looks.themes.iter();
+        let files = files.map(|file| (file.name.as_str(), file.text.as_str()));
+        let mut told = looks.complaints.clone();
+        told.extend(self.themes.take(Layer::Visitor, files));
+        told.extend(self.take_own(&looks.theme, looks.reduced_motion, &looks.preferences));
+        told
+    }
+
+    /// Takes the looks that the server offers in place of what they were; returns what of them means nothing.
+    pub(crate) fn server_looks(&mut self, looks: &porthole_protocol::Looks) -> Vec<String> {
+        let files = looks.themes.iter();
+        let files = files.map(|file| (file.name.as_str(), file.text.as_str()));
+        let mut told = looks.complaints.clone();
+        told.extend(self.themes.take(Layer::Server, files));
+        let (wishes, wrong) = Wishes::read(&looks.defaults, Layer::Server);
+        told.extend(
+            wrong
+                .iter()
+                .map(|wrong| format!("the server's `ui.toml`, {wrong}")),
+        );
+        self.server = wishes;
+        self.settle();
+        told
+    }
+
+    fn take_own(&mut self, theme: &str, reduced_motion: bool, preferences: &str) -> Vec<String> {
+        let (mut wishes, wrong) = Wishes::read(preferences, Layer::Visitor);
+        if !theme.is_empty() {
+            wishes.theme = Some(theme.to_owned());
+        }
+        if reduced_motion {
+            wishes.reduced_motion = Some(true);
+        }
+        self.own = wishes;
+        self.settle();
+        // The launcher hands over the table alone: its lines are not those of the file.
+        let place = |wrong: &String| {
+            let words = wrong
+                .split_once(": ")
+                .map_or(wrong.as_str(), |(_, words)| words);
+            format!("`[ui]` in your preferences: {words}")
+        };
+        wrong.iter().map(place).collect()
+    }
+
+    /// Makes everything as it is wished for now.
+    fn settle(&mut self) {
+        let wishes = self.own.above(&self.server);
+        let name = self.chosen.clone().or(wishes.theme).unwrap_or_default();
+        self.theme = self.themes.choose(&name, self.background, self.depth);
+        self.theme_name = name;
+        self.plain = wishes.plain.unwrap_or(false);
+        self.motion = !self.plain && !wishes.reduced_motion.unwrap_or(false);
+        let own = wishes.bindings.iter();
+        let own = own.map(|(id, keys)| (id.as_str(), keys.as_str()));
+        self.keys = Keys::with(wishes.keys.unwrap_or_default(), own);
+        if let Some(key) = &self.own.launcher_key {
+            self.launcher_key.clone_from(key);
         }
     }
 
     /// Changes the theme.
     pub(crate) fn choose_theme(&mut self, name: &str) {
-        self.theme = Theme::choose(name, self.background, self.depth);
-        name.clone_into(&mut self.theme_name);
+        self.chosen = Some(name.to_owned());
+        self.settle();
+    }
+
+    /// Returns the theme that was chosen here and is not what was wished for anyway.
+    pub(crate) fn chosen_theme(&self) -> Option<&str> {
+        let wished = self.own.above(&self.server).theme;
+        let chosen = self.chosen.as_deref();
+        chosen.filter(|chosen| wished.as_deref() != Some(chosen))
     }
 
     /// Returns a glyph, or its stand-in on a terminal without it.
@@ -106,6 +185,11 @@ impl Default for Look {
             awake: true,
             utc_offset_minutes: 0,
             keys: Keys::default(),
+            plain: false,
+            themes: Themes::default(),
+            server: Wishes::default(),
+            own: Wishes::default(),
+            chosen: None,
             launcher_key: "Ctrl-]".to_owned(),
             background: Background::Unknown,
         }
@@ -240,7 +324,9 @@ pub(crate) fn float(buf: &mut Buffer, area: Rect, title: &str, look: &Look) -> R
             buf[(x, y)].reset();
         }
     }
-    let [tl, tr, bl, br, h, v] = if look.unicode {
+    let [tl, tr, bl, br, h, v] = if look.plain {
+        [" "; 6]
+    } else if look.unicode {
         ["┌", "┐", "└", "┘", "─", "│"]
     } else {
         ["+", "+", "+", "+", "-", "|"]
@@ -270,71 +356,5 @@ pub(crate) fn float(buf: &mut Buffer, area: Rect, title: &str, look: &Look) -> R
         y: area.y + 1,
         width: area.width - 4,
         height: area.height - 2,
-    }
-}
-
-fn preset(preferences: &str) -> Preset {
-    match preference(preferences, "keys") {
-        Some("emacs") => Preset::Emacs,
-        _ => Preset::Standard,
-    }
-}
-
-/// Returns the names and keys of the preferences' table `[bindings]`.
-fn bindings(preferences: &str) -> impl Iterator<Item = (&str, &str)> {
-    let lines = preferences.lines().map(str::trim);
-    let inside = lines.skip_while(|line| *line != "[bindings]").skip(1);
-    inside
-        .take_while(|line| !line.starts_with('['))
-        .filter_map(|line| {
-            let (name, value) = line.split_once('=')?;
-            Some((name.trim().trim_matches('"'), text_of(value)?))
-        })
-}
-
-/// Returns a text of the preferences' top table. They come as TOML, written by the launcher: one key a line. What needs
-/// more than a line is no preference of this UI, and a TOML reader is large.
-fn preference<'a>(preferences: &'a str, key: &str) -> Option<&'a str> {
-    let top = preferences
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with('['));
-    let (_, value) = top
-        .filter_map(|line| line.split_once('='))
-        .find(|(name, _)| name.trim() == key)?;
-    text_of(value)
-}
-
-/// Returns the text between quotes at the start of a value.
-fn text_of(value: &str) -> Option<&str> {
-    let value = value.trim();
-    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    value[1..].split_once(quote).map(|(text, _)| text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_keys_stand_in_a_table_of_their_own() {
-        let written =
-            "keys = \"emacs\"\n\n[bindings]\nfind = \"ctrl-g, f5\"\n\n[other]\nfind = \"x\"\n";
-        assert_eq!(
-            bindings(written).collect::<Vec<_>>(),
-            [("find", "ctrl-g, f5")]
-        );
-        assert_eq!(bindings("find = \"ctrl-g\"\n").count(), 0);
-    }
-
-    #[test]
-    fn a_preference_is_found_in_what_the_launcher_writes() {
-        let written = "a = 1\nkeys = \"emacs\"\n\n[inner]\nkeys = \"other\"\n";
-        assert_eq!(preset(written), Preset::Emacs);
-        assert_eq!(preset("# none\nkeys='emacs' # mine\n"), Preset::Emacs);
-        let inner = "a = 1\n\n[inner]\nkeys = \"emacs\"\n";
-        for other in [inner, "", "keys = emacs", "keys = \"vi\"", "keys"] {
-            assert_eq!(preset(other), Preset::Standard, "{other}");
-        }
     }
 }

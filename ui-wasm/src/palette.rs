@@ -11,7 +11,7 @@ use crate::{
     look::Look,
     notice::{Notice, Told, Tone},
     picker::{Choice, Item, Picker, Sure},
-    theme::Theme,
+    theme::Themes,
     transcript,
 };
 
@@ -264,13 +264,13 @@ pub(crate) fn themes(look: &Look) -> Picker {
     };
     Picker::new(
         "colours",
-        Theme::names().into_iter().map(item).collect(),
-        "for now; the launcher's preferences keep it",
+        look.themes.names().into_iter().map(item).collect(),
+        "for now; /keep saves it in your preferences",
     )
 }
 
 /// Returns a level or policy typed after a command.
-pub(crate) fn typed_choice(command: Command, word: &str) -> Option<Choice> {
+pub(crate) fn typed_choice(command: Command, word: &str, themes: &Themes) -> Option<Choice> {
     let choice = match (command, word) {
         (Command::Thinking, "off") => Choice::Thinking(Thinking::Off),
         (Command::Thinking, "low") => Choice::Thinking(Thinking::Low),
@@ -280,7 +280,7 @@ pub(crate) fn typed_choice(command: Command, word: &str) -> Option<Choice> {
         (Command::Policy, "auto") => Choice::Policy(Policy::Auto),
         (Command::Policy, "read-only") => Choice::Policy(Policy::ReadOnly),
         (Command::Models, name) => Choice::Model(porthole_protocol::ModelRef::parse(name)?),
-        (Command::Theme, name) if Theme::names().contains(&name) => Choice::Theme(name.to_owned()),
+        (Command::Theme, name) if themes.names().contains(&name) => Choice::Theme(name.to_owned()),
         _ => return None,
     };
     Some(choice)

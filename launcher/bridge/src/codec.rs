@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Action, Event, Request, Signal, Source, limits};
+use crate::{Action, Event, Looks, Preference, Request, Signal, Source, limits};
 
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +89,33 @@ fn check_event(event: &Event) -> Result<(), CodecError> {
         | Event::SaveSnapshot
         | Event::Stop => Ok(()),
         Event::Attached(file) => at_most("a name", file.name.len(), limits::NAME_BYTES),
+        Event::Looks(looks) => check_looks(looks),
     }
+}
+
+fn check_looks(looks: &Looks) -> Result<(), CodecError> {
+    let themes = looks.themes.iter();
+    let bytes = themes
+        .map(|theme| theme.name.len() + theme.text.len())
+        .sum();
+    at_most(
+        "preferences",
+        looks.preferences.len().max(looks.theme.len()),
+        limits::PREFERENCES_BYTES,
+    )?;
+    at_most("the number of themes", looks.themes.len(), limits::THEMES)?;
+    at_most(
+        "themes",
+        bytes,
+        limits::THEMES_BYTES + limits::THEMES * limits::PREFERENCE_BYTES,
+    )?;
+    at_most(
+        "the number of complaints",
+        looks.complaints.len(),
+        limits::COMPLAINTS,
+    )?;
+    let longest = looks.complaints.iter().map(String::len).max();
+    at_most("a complaint", longest.unwrap_or(0), limits::COMPLAINT_BYTES)
 }
 
 fn check_request(request: &Request) -> Result<(), CodecError> {
@@ -114,6 +140,17 @@ fn check_action(action: &Action) -> Result<(), CodecError> {
         Action::Download { what, name } => {
             at_most("a name", name.len(), limits::NAME_BYTES)?;
             at_most("a source", source_bytes(what), limits::SOURCE_BYTES)
+        }
+        Action::SavePreferences(kept) => {
+            at_most(
+                "the number of preferences",
+                kept.len(),
+                limits::KEPT_PREFERENCES,
+            )?;
+            let longest =
+                |one: &Preference| one.key.len().max(one.value.as_ref().map_or(0, String::len));
+            let bytes = kept.iter().map(longest).max().unwrap_or(0);
+            at_most("a preference", bytes, limits::PREFERENCE_BYTES)
         }
         Action::Suspend | Action::SignOut | Action::Quit | Action::Upload(_) => Ok(()),
     }

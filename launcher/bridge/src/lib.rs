@@ -7,10 +7,10 @@ mod to_launcher;
 mod to_ui;
 
 pub use codec::{CodecError, decode_request, decode_signal, encode_request, encode_signal};
-pub use to_launcher::{Action, Request, Source, UploadFrom};
+pub use to_launcher::{Action, Preference, Request, Source, UploadFrom};
 pub use to_ui::{
-    Attached, Background, ColorDepth, Event, Key, KeyCode, LinkState, Modifiers, Mouse, MouseKind,
-    Outcome, Place, Role, Signal, Size, Start,
+    Attached, Background, ColorDepth, Event, Key, KeyCode, LinkState, Looks, Modifiers, Mouse,
+    MouseKind, Outcome, Place, Role, Signal, Size, Start, ThemeText,
 };
 
 /// The version of this contract. A bundle returns it from its `ui_abi` export.

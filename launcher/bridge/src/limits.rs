@@ -30,6 +30,20 @@ pub const SESSION_BYTES: usize = 256;
 pub const TITLE_BYTES: usize = 256;
 /// Largest paste handed to a UI in one message.
 pub const PASTE_BYTES: usize = 1 << 20;
+/// Largest file of preferences, and largest text of them a UI is handed.
+pub const PREFERENCES_BYTES: usize = 256 << 10;
+/// Themes of their own that a visitor may have.
+pub const THEMES: usize = 64;
+/// Bytes of all those themes together.
+pub const THEMES_BYTES: usize = 1 << 20;
+/// Complaints about preferences and themes that are told at once.
+pub const COMPLAINTS: usize = 50;
+/// Longest complaint.
+pub const COMPLAINT_BYTES: usize = 512;
+/// Preferences that a UI may ask to keep at once.
+pub const KEPT_PREFERENCES: usize = 64;
+/// Longest key or value of a preference to keep.
+pub const PREFERENCE_BYTES: usize = 256;
 /// Largest encoded message in either direction: the largest payload and its envelope.
 pub const MESSAGE_BYTES: usize = LINK_IN_BYTES + 1024;
 /// Messages a UI may post in one call; one more ends the UI.

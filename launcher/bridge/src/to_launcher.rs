@@ -54,6 +54,17 @@ pub enum Action {
         /// The name to save it under; the launcher makes it safe.
         name: String,
     },
+    /// Keep these in the visitor's preferences, once they have seen what changes in the file.
+    SavePreferences(Vec<Preference>),
+}
+
+/// A preference to keep. Those of the launcher itself cannot be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preference {
+    /// `theme`, `reduced_motion`, or a key of the table `[ui]`, with a table within it as `bindings.find`.
+    pub key: String,
+    /// Its value, one line; `true` and `false` are no texts. `None`: as if it had never been set.
+    pub value: Option<String>,
 }
 
 /// Where the files of an upload come from. A UI never names one.

@@ -46,6 +46,32 @@ pub enum Event {
     /// A file was uploaded, asked for by the UI or by the visitor (a large paste, a file dropped into the terminal). It
     /// becomes part of a conversation with the next message that names it.
     Attached(Attached),
+    /// The visitor's own looks, after the start where there are themes of theirs, and whenever they change.
+    Looks(Box<Looks>),
+}
+
+/// The visitor's own looks: what they prefer, and the themes on their computer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looks {
+    /// As [`Start::theme`].
+    pub theme: String,
+    /// As [`Start::reduced_motion`].
+    pub reduced_motion: bool,
+    /// As [`Start::preferences`].
+    pub preferences: String,
+    /// The themes.
+    pub themes: Vec<ThemeText>,
+    /// What could not be taken and why, for the visitor.
+    pub complaints: Vec<String>,
+}
+
+/// A theme as its file has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThemeText {
+    /// Its name: letters, digits, `-` and `_`.
+    pub name: String,
+    /// The file, as TOML.
+    pub text: String,
 }
 
 /// A file that was uploaded.

@@ -9,7 +9,9 @@ use url::{Host, Url};
 use super::{App, Asked, Effect, LocalDone, dialog::Dialog, grant::Grant, transfer::Deed};
 use crate::{
     escape,
+    patch::Patch,
     permit::{self, Consent, Verdict},
+    preferences::Preferences,
     terminal::event::plain_paste,
     transfer::safe_name,
 };
@@ -19,7 +21,7 @@ const REFUSALS: u32 = 3;
 
 impl App {
     pub(super) fn action(&mut self, asked: (u64, u64), action: Action, now: Instant) {
-        let action = match normal(action) {
+        let action = match normal(action, &self.fixed.preferences) {
             Ok(action) => action,
             Err(why) => return self.refuse(asked, why),
         };
@@ -68,6 +70,12 @@ impl App {
             Action::SignOut => Effect::SignOut,
             Action::Quit => Effect::Quit(0, None),
             Action::Upload(from) => return self.begin_upload(asked, from),
+            Action::SavePreferences(wishes) => {
+                match Patch::new(&self.fixed.preferences.source, &wishes) {
+                    Ok(patch) => Effect::SavePreferences(asked, patch),
+                    Err(why) => return self.answer(asked, Outcome::Refused(why.to_owned())),
+                }
+            }
             // It was asked about with the place where it lands; there is no other way here.
             Action::Download { what, name } => return self.begin_download(asked, what, &name),
         };
@@ -158,9 +166,12 @@ impl App {
 }
 
 /// Returns the action in the one form that is shown, decided on and done.
-fn normal(action: Action) -> Result<Action, &'static str> {
+fn normal(action: Action, preferences: &Preferences) -> Result<Action, &'static str> {
     match action {
         Action::OpenUrl(text) => openable(&text).map(Action::OpenUrl),
+        Action::SavePreferences(wishes) => {
+            Patch::new(&preferences.source, &wishes).map(|_| Action::SavePreferences(wishes))
+        }
         Action::Copy(text) if text.is_empty() => Err("there is nothing to copy"),
         Action::Download { what, name } if safe_name(name.as_bytes()).is_ok() => {
             Ok(Action::Download { what, name })

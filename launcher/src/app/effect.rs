@@ -4,6 +4,8 @@ use std::{path::PathBuf, time::Instant};
 
 use porthole_bridge::{Event, Source, Start};
 
+use crate::patch::Patch;
+
 use super::Alarm;
 
 /// What the shell around the core does.
@@ -63,6 +65,8 @@ pub enum Effect {
     Open(Asked, String),
     /// Edit a text; the terminal is the editor's until it ends.
     Edit(Asked, String),
+    /// Write the preferences, where the file is still what it was.
+    SavePreferences(Asked, Patch),
     /// Read a folder for the picker.
     List(PathBuf),
     /// Open files to send; where they were pasted and are none, `otherwise` comes back.

@@ -3,7 +3,9 @@
 use porthole_bridge::{Outcome, Request, Size};
 
 use super::Admission;
-use crate::{door::DoorError, link::LinkEvent, terminal::event::TerminalEvent};
+use crate::{
+    door::DoorError, link::LinkEvent, preferences::Preferences, terminal::event::TerminalEvent,
+};
 
 /// Everything that can happen to the launcher.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub enum Input {
     Transfer(super::TransferInput),
     /// A time that was asked for has come.
     Alarm(Alarm),
+    /// The preferences were read anew.
+    Preferences(Box<Preferences>),
     /// This computer was asleep since the last input.
     Slept,
     /// The process is to end, with this status.

@@ -28,6 +28,7 @@ use ratatui::{buffer::Buffer, layout::Position};
 
 use crate::{
     gesture::Gesture,
+    preferences::Preferences,
     screen::Screen,
     terminal::event::{Press, TerminalEvent},
 };
@@ -48,7 +49,7 @@ const FRAME_GAP: Duration = Duration::from_micros(8_333);
 /// How long feedback stands on the trust line.
 const FEEDBACK: Duration = Duration::from_secs(4);
 
-/// What does not change while the launcher runs.
+/// What does not change while the launcher runs, but for the preferences, which are read anew when their file changes.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     /// The server.
@@ -64,7 +65,7 @@ pub struct Fixed {
     /// The folder that the launcher was started in.
     pub folder: std::path::PathBuf,
     /// The visitor's preferences.
-    pub preferences: crate::preferences::Preferences,
+    pub preferences: Preferences,
     /// Minutes that local time is ahead of UTC.
     pub utc_offset_minutes: i16,
 }
@@ -183,6 +184,7 @@ impl App {
             Input::Local(done) => self.local_done(done, now),
             Input::Transfer(input) => self.transfer_input(input, now),
             Input::Alarm(alarm) => self.alarm(alarm, now),
+            Input::Preferences(fresh) => self.preferences_read(*fresh),
             Input::Slept => self.slept(),
             Input::Terminate(status) => self.quit(status, None),
         }
@@ -364,6 +366,25 @@ impl App {
         self.refuse_dialog("this computer slept meanwhile");
         self.gesture.drop_it();
         self.woke();
+    }
+
+    fn preferences_read(&mut self, fresh: Preferences) {
+        if fresh != self.fixed.preferences {
+            self.fixed.preferences = fresh;
+            self.tell_looks();
+            self.dirty = true;
+        }
+    }
+
+    /// Tells the UI what the visitor prefers.
+    fn tell_looks(&mut self) {
+        let looks = self.fixed.preferences.looks();
+        self.tell_ui(Event::Looks(Box::new(looks)));
+    }
+
+    /// Returns the visitor's preferences.
+    pub fn preferences(&self) -> &Preferences {
+        &self.fixed.preferences
     }
 
     /// Says something short on the trust line.

@@ -8,7 +8,7 @@ use super::{
     Fixed, trust,
     view::{fold, wrap},
 };
-use crate::{escape, host, screen::width};
+use crate::{escape, host, patch::Patch, screen::width};
 
 const SMALLEST: Size = Size { cols: 30, rows: 9 };
 const WIDEST: u16 = 76;
@@ -70,6 +70,18 @@ impl Question {
             Action::Quit => plain("The UI wants to leave. Leave?".to_owned(), "Leave"),
             Action::Suspend => plain("Suspend the launcher?".to_owned(), "Suspend"),
             Action::Upload(_) => plain(format!("Upload files to {server}?"), "Upload"),
+            Action::SavePreferences(wishes) => Self {
+                value: Patch::new(&fixed.preferences.source, wishes)
+                    .map(|patch| patch.difference())
+                    .unwrap_or_default(),
+                ..plain(
+                    format!(
+                        "Save this in your preferences, for {server} and every other server? It is written to {}.",
+                        escape::visible(&fixed.preferences.path.to_string_lossy())
+                    ),
+                    "Save",
+                )
+            },
             Action::Download { name, .. } => Self {
                 value: escape::name(name),
                 ..plain(

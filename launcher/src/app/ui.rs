@@ -145,6 +145,11 @@ impl App {
     /// Brings a UI that has the place up to date.
     pub(super) fn welcome(&mut self) {
         self.dirty = true;
+        // What the start message cannot carry.
+        let own = &self.fixed.preferences;
+        if !own.themes.is_empty() || !own.complaints.is_empty() {
+            self.tell_looks();
+        }
         self.feed_new_ui();
         self.paste_edited();
     }

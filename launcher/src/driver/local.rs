@@ -4,12 +4,15 @@
 use std::ops::ControlFlow;
 
 use porthole_bridge::Outcome;
+use porthole_themes::Watch;
 
 use super::{Done, Driver, Flow};
 use crate::{
     app::{Asked, Input, LocalDone},
     clipboard::{self, Copied},
-    editor, errand, opener, signals,
+    editor, errand, opener,
+    patch::Patch,
+    preferences, signals,
     surroundings::var,
     terminal,
 };
@@ -46,6 +49,42 @@ impl Driver {
             let command = editor::command(var("VISUAL"), var("EDITOR"));
             let outcome = editor::edit(&text, &command).await;
             let _ = done.send(Done::Edited(asked, outcome)).await;
+        });
+    }
+
+    /// Watches the files of the visitor's looks while what it returns lives.
+    pub(super) fn watch_preferences(&self) -> Option<Watch> {
+        let config = &self.means.folders.config;
+        let done = self.to_loop.done.clone();
+        Watch::start(&[config.clone(), config.join("themes")], move || {
+            // The loop is gone only when the launcher leaves.
+            let _ = done.blocking_send(Done::PreferencesChanged);
+        })
+    }
+
+    pub(super) fn read_preferences(&self) {
+        let (last, config) = (
+            self.app.preferences().clone(),
+            self.means.folders.config.clone(),
+        );
+        let done = self.to_loop.done.clone();
+        tokio::task::spawn_blocking(move || {
+            let fresh = Box::new(last.read_again(&config));
+            let _ = done.blocking_send(Done::Input(Input::Preferences(fresh)));
+        });
+    }
+
+    pub(super) fn save_preferences(&self, asked: Asked, patch: Patch) {
+        let path = preferences::path(&self.means.folders.config);
+        let done = self.to_loop.done.clone();
+        tokio::task::spawn_blocking(move || {
+            let outcome = match preferences::write(&path, &patch) {
+                Ok(()) => Outcome::Done("saved in your preferences".to_owned()),
+                Err(why) => Outcome::Failed(format!("not saved: {why}")),
+            };
+            let ended = Input::Local(LocalDone { asked, outcome });
+            let _ = done.blocking_send(Done::Input(ended));
+            let _ = done.blocking_send(Done::PreferencesChanged);
         });
     }
 

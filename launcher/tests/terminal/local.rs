@@ -84,6 +84,67 @@ fn while_an_editor_has_the_terminal_it_has_all_of_it_and_its_text_comes_back() {
 }
 
 #[test]
+fn a_ui_that_draws_all_the_time_draws_nothing_while_an_editor_has_the_terminal() {
+    let mut script = wishes();
+    let frame = |at: usize| Request::Frame(format!("hello from the bundle {at}").into_bytes());
+    script.steps = (0..400)
+        .map(|at| vec![frame(at), Request::WakeIn(Some(16))])
+        .collect();
+    let server = Server::start(script.build(), Honest::Yes);
+    let home = tempfile::tempdir().expect("a home");
+    let editor = editor("echo editing; read line; echo \"read $line\"");
+    let more = [("EDITOR", editor.as_str()), ("PATH", "/usr/bin:/bin")];
+    let mut terminal = Terminal::run_with(home.path(), &server.link, &more);
+    terminal.wait_for("hello from the bundle");
+    terminal.press("e");
+    terminal.yes();
+    terminal.wait_for("editing");
+    let before = terminal.sent();
+    for word in ["one", "two", "three"] {
+        terminal.press(word);
+        terminal.wait_for(word);
+    }
+    terminal.press("\n");
+    terminal.wait_until("the screen taken again", |seen| {
+        let text = String::from_utf8_lossy(&seen.bytes[before..]);
+        text.contains("read onetwothree") && text.contains("\x1b[?1049h")
+    });
+    let bytes = terminal.bytes_from(before);
+    let text = String::from_utf8_lossy(&bytes);
+    let back = text.find('\x1b').expect("the screen is taken again");
+    assert!(!text[..back].contains("hello"), "{text}");
+    assert!(text[..back].contains("read onetwothree"), "{text}");
+    quit(terminal);
+}
+
+#[test]
+fn an_editor_gets_neither_the_link_nor_what_else_the_environment_held() {
+    let home = tempfile::tempdir().expect("a home");
+    let seen = home.path().join("seen");
+    let script = editor(&format!("env >{0}.new; mv {0}.new {0}", seen.display()));
+    let (_home, mut terminal) = open_with(&[
+        ("EDITOR", &script),
+        ("PATH", "/usr/bin:/bin"),
+        ("OPENAI_API_KEY", "sk-planted"),
+        ("LD_PRELOAD", ""),
+    ]);
+    terminal.press("e");
+    terminal.yes();
+    terminal.wait_for("hello from the bundle");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !seen.exists() {
+        assert!(std::time::Instant::now() < until, "the editor did not run");
+        std::thread::yield_now();
+    }
+    let text = std::fs::read_to_string(&seen).expect("readable");
+    assert!(text.contains("PATH=") && text.contains("TERM="), "{text}");
+    for word in ["PORTHOLE", "pho_", "planted", "LD_PRELOAD"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    quit(terminal);
+}
+
+#[test]
 fn a_key_alone_starts_no_editor_and_a_no_starts_none() {
     let home = tempfile::tempdir().expect("a home");
     let trace = home.path().join("started");

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::{
-    Call, CallError, ConversationDelta, ConversationId, ConversationState, SessionId, SessionRow,
-    SessionsDelta, SettingsState, Who,
+    Call, CallError, ConversationDelta, ConversationId, ConversationState, Looks, SessionId,
+    SessionRow, SessionsDelta, SettingsState, Who,
 };
 
 /// From a client.
@@ -110,6 +110,8 @@ pub enum Topic {
     },
     /// The settings; the owner's alone.
     Settings,
+    /// The looks that the server offers: themes, and what its owner prefers for everybody.
+    Looks,
 }
 
 /// A topic as it is.
@@ -122,6 +124,8 @@ pub enum TopicState {
     Conversation(Box<ConversationState>),
     /// Of [`Topic::Settings`].
     Settings(Box<SettingsState>),
+    /// Of [`Topic::Looks`]; it has no changes, only newer states.
+    Looks(Box<Looks>),
 }
 
 /// A change to a topic.

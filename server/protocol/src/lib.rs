@@ -7,6 +7,7 @@ mod entry;
 mod frame;
 mod ids;
 pub mod limits;
+mod looks;
 mod model;
 mod prompts;
 mod search;
@@ -31,6 +32,7 @@ pub use ids::{
     AccessId, AttachmentId, CallId, ConversationId, EntryId, IdError, QuestionId, RequestId, RunId,
     SessionId, SubmissionId, TurnId,
 };
+pub use looks::{Looks, ThemeText};
 pub use model::{ModelInfo, ModelRef, Policy, Price, Thinking};
 pub use prompts::{PromptFault, PromptKind, PromptRow};
 pub use search::{ExportFormat, Hit};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    Call, CallError, ClientFrame, SessionId, SettingsState, Topic, Who, decode,
+    Call, CallError, ClientFrame, Looks, SessionId, SettingsState, Topic, Who, decode,
     limits::CLIENT_FRAME_BYTES,
 };
 use porthole_worker::{
@@ -142,6 +142,8 @@ pub enum Input {
         /// Its hash.
         sha256: String,
     },
+    /// The looks that are offered are others.
+    Looks(Box<Looks>),
     /// The server ends.
     ShutDown,
 }

@@ -4,6 +4,7 @@
 mod event;
 mod home;
 mod jobs;
+mod looks;
 mod presence;
 mod seats;
 mod settings;
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::ws::Utf8Bytes;
 use porthole_door::{AccessCause, LinkControl};
 use porthole_protocol::{
-    AccessId, Call, CallError, ClientFrame, ErrorCode, PROTOCOL_VERSION, Role, ServerFrame,
+    AccessId, Call, CallError, ClientFrame, ErrorCode, Looks, PROTOCOL_VERSION, Role, ServerFrame,
     SessionId, SessionState, Settings, Topic, Who, encode, limits,
 };
 use porthole_worker::wire::{ConnectionId, ToWorker};
@@ -51,6 +52,7 @@ pub struct Switchboard {
     /// The home directory of whoever the server runs as, to show paths shorter.
     home_dir: String,
     settings: settings::Board,
+    looks: looks::Shown,
     down: bool,
 }
 
@@ -78,6 +80,7 @@ impl Switchboard {
             present: presence::Due::default(),
             home_dir: String::new(),
             settings: settings::Board::new(epoch),
+            looks: looks::Shown::new(epoch),
             down: false,
         }
     }
@@ -175,6 +178,7 @@ impl Switchboard {
             Input::BundleChanged { sha256 } => {
                 self.tell_all(&LinkControl::BundleChanged { sha256 }, out)
             }
+            Input::Looks(looks) => self.looks_changed(*looks, out),
             Input::ShutDown => self.shut_down(out),
         }
         effects
@@ -336,7 +340,7 @@ impl Switchboard {
             Access::Unknown => Err(unknown_session()),
         };
         let ready = allowed.and_then(|()| match &topic {
-            Topic::Sessions | Topic::Settings => Ok(()),
+            Topic::Sessions | Topic::Settings | Topic::Looks => Ok(()),
             Topic::Conversation { session, .. } => self.can_work(session),
         });
         match ready {
@@ -360,6 +364,7 @@ impl Switchboard {
         match &topic {
             Topic::Sessions => self.send_home(connection, out),
             Topic::Settings => self.send_settings(connection, out),
+            Topic::Looks => self.send_looks(connection, out),
             Topic::Conversation { session, .. } => {
                 let session = session.clone();
                 self.presence_changed(&session, out);
@@ -380,6 +385,28 @@ impl Switchboard {
         let snapshot = self.home.snapshot(&who.role);
         self.seats.got_snapshot(connection, &Topic::Sessions);
         send(connection, Lane::Topic(Topic::Sessions), &snapshot, out);
+    }
+
+    fn looks_changed(&mut self, looks: Looks, out: &mut Vec<Effect>) {
+        self.looks = self.looks.followed_by(looks);
+        let frame = encoded(&self.looks.frame());
+        for (connection, _) in self.seats.live(&Topic::Looks) {
+            out.push(Effect::Send {
+                connection,
+                lane: Lane::Topic(Topic::Looks),
+                frame: frame.clone(),
+            });
+        }
+    }
+
+    fn send_looks(&mut self, connection: ConnectionId, out: &mut Vec<Effect>) {
+        self.seats.got_snapshot(connection, &Topic::Looks);
+        send(
+            connection,
+            Lane::Topic(Topic::Looks),
+            &self.looks.frame(),
+            out,
+        );
     }
 
     fn unwatch(&mut self, connection: ConnectionId, topic: &Topic, out: &mut Vec<Effect>) {

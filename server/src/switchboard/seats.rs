@@ -258,7 +258,7 @@ impl Seats {
 
 fn session_of(topic: &Topic) -> Option<&SessionId> {
     match topic {
-        Topic::Sessions | Topic::Settings => None,
+        Topic::Sessions | Topic::Settings | Topic::Looks => None,
         Topic::Conversation { session, .. } => Some(session),
     }
 }

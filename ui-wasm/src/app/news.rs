@@ -44,6 +44,7 @@ impl App {
                 self.home.take(rows);
                 self.mark_read();
             }
+            (Topic::Looks, TopicState::Looks(looks)) => self.server_looks(&looks),
             (
                 Topic::Conversation {
                     session,

@@ -15,11 +15,13 @@ use crate::{
 
 impl App {
     pub(super) fn start(&mut self, start: Start) {
-        self.look = Look::new(&start);
+        let (look, told) = Look::new(&start);
+        self.look = look;
         self.fx.ids = Ids::new(start.seed);
         self.size = Some(start.size);
         self.dirty = true;
         self.fx.server.watch(Topic::Sessions);
+        self.fx.server.watch(Topic::Looks);
         if let Some(snapshot) = start.snapshot.as_deref().and_then(Snapshot::decode) {
             self.restore(snapshot);
         }
@@ -32,15 +34,31 @@ impl App {
         if let Some((session, conversation)) = place {
             self.open(session, conversation);
         }
-        self.tell_complaints();
+        self.tell_complaints(told);
     }
 
-    /// Says what of a person's own keys could not be taken, and what lost its key.
-    fn tell_complaints(&mut self) {
-        if let Some((first, others)) = self.look.keys.complaints().split_first() {
+    /// The visitor's own looks changed, or came after the start.
+    pub(super) fn visitor_looks(&mut self, looks: &porthole_bridge::Looks) {
+        let told = self.look.visitor_looks(looks);
+        self.tell_complaints(told);
+        self.dirty = true;
+    }
+
+    /// The server offers other looks. What is wrong with them is its owner's to hear.
+    pub(super) fn server_looks(&mut self, looks: &porthole_protocol::Looks) {
+        let told = self.look.server_looks(looks);
+        if self.fx.is_owner() {
+            self.tell_complaints(told);
+        }
+    }
+
+    /// Says what of the wishes could not be taken, and what lost its key.
+    fn tell_complaints(&mut self, mut told: Vec<String>) {
+        told.extend_from_slice(self.look.keys.complaints());
+        if let Some((first, others)) = told.split_first() {
             let words = match others.len() {
                 0 => first.clone(),
-                more => format!("{first} (and {more} more about keys)"),
+                more => format!("{first} (and {more} more about looks and keys)"),
             };
             self.fx.say(Tone::Info, words);
         }
@@ -134,7 +152,7 @@ impl App {
             selected: self.home.selected.clone(),
             last_dir: self.home.last_dir.clone(),
             archived_shown: self.home.archived_shown,
-            theme: self.look.theme_name.clone(),
+            theme: self.look.chosen_theme().unwrap_or_default().to_owned(),
             ..Snapshot::default()
         };
         self.out.push(Request::Snapshot(snapshot.encode()));

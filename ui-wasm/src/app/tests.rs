@@ -3,9 +3,11 @@
 mod finding;
 mod laws;
 mod link;
+mod looking;
 mod others;
 mod questions;
 mod rooms;
 mod screens;
+mod sizes;
 mod words;
 mod world;

@@ -5,8 +5,8 @@ use ratatui_core::text::{Line, Span};
 
 use super::build::Builder;
 use super::card::Card;
-use super::detail;
 use super::laid::{Fold, Laid, Row, Segment, Target};
+use super::{detail, nested};
 use crate::markdown::{Document, Pens};
 use crate::text;
 
@@ -148,17 +148,25 @@ impl Builder<'_> {
             outcome,
             text,
             detail,
+            nested,
+            attachments,
             ..
         } = &entry.body
         else {
             return;
         };
-        let has_more = !matches!(detail, ToolDetail::Text) || !text.trim().is_empty();
+        let has_more = !matches!(detail, ToolDetail::Text)
+            || !text.trim().is_empty()
+            || !nested.is_empty()
+            || !attachments.is_empty();
         let open = has_more.then(|| self.is_open(&target));
         if let Some(card) = Card::ended(entry, open, self.cx.theme) {
             rows.push(card.row(target, self.cols, self.cx.theme));
         }
         if open == Some(true) {
+            let theme = self.cx.theme;
+            rows.extend(nested::rows(nested, false, self.cols, theme));
+            rows.extend(nested::files(attachments, self.cols, theme));
             let told = matches!(detail, ToolDetail::Text)
                 || *outcome != ToolOutcome::Ok && !is_command(detail);
             if told {
@@ -172,6 +180,7 @@ impl Builder<'_> {
         let open = run.output.as_ref().map(|_| self.is_open(&target));
         let card = Card::running(run, self.cx.now_ms, self.cx.animate, open, self.cx.theme);
         rows.push(card.row(target, self.cols, self.cx.theme));
+        rows.extend(nested::rows(&run.nested, true, self.cols, self.cx.theme));
         if let (Some(true), Some(output)) = (open, &run.output) {
             let known = self.outputs.get(&output.run);
             let lines = known

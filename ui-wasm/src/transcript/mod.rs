@@ -10,6 +10,7 @@ mod diff;
 mod extract;
 mod index;
 mod laid;
+mod nested;
 mod output;
 mod remark;
 mod scene;

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Person,
     /// A change to a file.
     Change,
+    /// A message that asks something.
+    Question,
 }
 
 /// Which way to go.
@@ -46,6 +48,7 @@ pub(crate) fn find(scene: &mut Scene<'_>, top: RowAt, seek: &Seek) -> Option<Row
             let state = scene.builder.state;
             let fits = |entry: &Entry| match kind {
                 Kind::Person => is_persons(entry),
+                Kind::Question => asks(entry),
                 Kind::Change => index.is_shown(entry) && has_change(entry, index, state),
             };
             let from = top.item.min(entries.len());
@@ -68,6 +71,18 @@ fn is_persons(entry: &Entry) -> bool {
         entry.body,
         EntryBody::Message { .. } | EntryBody::Shell { .. }
     )
+}
+
+/// Whether a person's message, or what an answer ends in, is a question.
+fn asks(entry: &Entry) -> bool {
+    let ends = |text: &str| text.trim_end().ends_with(['?', '？', '؟']);
+    match &entry.body {
+        EntryBody::Message { text, .. } => ends(text),
+        EntryBody::Answer { blocks, .. } => {
+            matches!(blocks.last(), Some(Block::Text { text }) if ends(text))
+        }
+        _ => false,
+    }
 }
 
 fn has_change(entry: &Entry, index: &Index, state: &porthole_protocol::ConversationState) -> bool {

@@ -82,6 +82,38 @@ fn addresses_that_are_not_for_a_browser_are_refused_without_asking() {
         "https://example.com/a b",
         "x-man-page://1/ls",
         "smb://host/share",
+        "",
+        "https://",
+        "//example.com/",
+        "example.com",
+        "ftp://example.com/",
+        "data:text/html,x",
+        "ms-msdt:/id",
+        "ssh://host",
+        "mailto:a@b",
+        "vscode://file/etc/passwd",
+        "file://localhost/etc/passwd",
+        "FILE:///etc/passwd",
+        "view-source:https://example.com/",
+        "blob:https://example.com/x",
+        "about:blank",
+        "--version",
+        "-o https://example.com/",
+        "https://a:b@example.com/",
+        "https://:b@example.com/",
+        "https://exa\u{202e}mple.com/",
+        "https://exam ple.com/",
+        "https://example.com/\n--help",
+        "https://example.com/\u{0}",
+        "https://example.com/\u{9b}",
+        "\thttps://example.com/",
+        "http://127.0.0.1.evil.example/",
+        "http://localhost.evil.example/",
+        "http://10.0.0.1/",
+        "http://169.254.169.254/latest/",
+        "http://[fe80::1]/",
+        "https://[::1",
+        "https://example.com:99999/",
     ] {
         let mut world = World::new();
         world
@@ -455,4 +487,43 @@ proptest! {
             prop_assert!(!did_any(&world), "{step:?}");
         }
     }
+}
+
+fn light() -> Action {
+    Action::SavePreferences(vec![porthole_bridge::Preference {
+        key: "theme".into(),
+        value: Some("light".into()),
+    }])
+}
+
+#[test]
+fn preferences_are_kept_only_after_the_visitor_saw_what_changes() {
+    let mut world = World::new();
+    world.action(1, light());
+    assert!(world.refused(), "no key was pressed");
+    world.key(KeyCode::Enter).action(2, light());
+    let screen = world.screen();
+    assert!(screen.contains("+ theme = \"light\""), "{screen}");
+    let instance = world.app.ui.instance();
+    world.yes();
+    let patch = crate::patch::Patch {
+        before: String::new(),
+        after: "theme = \"light\"\n".into(),
+    };
+    assert!(world.did(&Effect::SavePreferences(Some((instance, 2)), patch)));
+}
+
+#[test]
+fn preferences_that_were_read_anew_reach_the_ui_and_move_the_launchers_key() {
+    let mut world = World::new();
+    let fresh = crate::preferences::Preferences {
+        theme: "light".into(),
+        launcher_key: "ctrl-g".parse().expect("a control key"),
+        ..world.app.preferences().clone()
+    };
+    let looks = Box::new(fresh.looks());
+    world.give(Input::Preferences(Box::new(fresh)));
+    assert!(world.did(&Effect::ToUi(porthole_bridge::Event::Looks(looks))));
+    world.control('g');
+    assert!(world.app.menu.is_some());
 }

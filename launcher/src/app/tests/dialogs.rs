@@ -58,6 +58,18 @@ fn a_resize_makes_the_dialog_deaf_again() {
 }
 
 #[test]
+fn after_a_suspension_the_dialog_asks_for_silence_again() {
+    let mut world = World::new();
+    world.key(KeyCode::Enter).action(1, url()).wait(2_000);
+    let size = world.app.size();
+    world.give(Input::Back(size));
+    world.control('y').wait(80).give(Input::Alarm(Alarm::Sure));
+    assert!(!opened(&world));
+    world.yes();
+    assert!(opened(&world));
+}
+
+#[test]
 fn frames_are_kept_while_a_dialog_is_open_and_drawn_after() {
     let mut world = World::new();
     world.frame("before").screen();
@@ -85,8 +97,8 @@ fn a_dialog_that_a_resize_leaves_unseen_is_refused() {
 
 #[test]
 fn every_dialog_that_opens_shows_both_answers() {
-    for cols in 10..90 {
-        for rows in 3..26 {
+    for cols in (1..90).step_by(4) {
+        for rows in 1..26 {
             let mut world = World::sized(cols, rows, Some(HASH.to_owned()));
             world.key(KeyCode::Enter).action(1, url());
             let screen = world.screen();

@@ -121,7 +121,7 @@ impl Session {
                 session,
                 conversation,
             } if *session == self.open.session => *conversation,
-            Topic::Conversation { .. } | Topic::Sessions | Topic::Settings => {
+            Topic::Conversation { .. } | Topic::Sessions | Topic::Settings | Topic::Looks => {
                 return Err(calls::missing("conversation"));
             }
         };

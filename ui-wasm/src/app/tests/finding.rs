@@ -2,7 +2,8 @@
 
 use super::world::*;
 use porthole_bridge::{Action, Event, Modifiers, Mouse, MouseKind, Request};
-use porthole_protocol::{AuthorKind, Block, ConversationState, EntryBody, ModelRef};
+use porthole_protocol::{AuthorKind, Block, Call, ConversationState, EntryBody, EntryId, ModelRef};
+use serde_json::json;
 
 /// Forty messages with answers; every tenth answer names a needle.
 fn long() -> ConversationState {
@@ -152,4 +153,31 @@ fn a_click_alone_copies_nothing() {
             .iter()
             .any(|r| matches!(r, Request::Action { .. }))
     );
+}
+
+#[test]
+fn an_entry_that_is_not_loaded_yet_is_gone_to_once_its_page_came() {
+    let mut state = talked();
+    for entry in &mut state.entries {
+        entry.id.0 += 500;
+    }
+    state.has_older = true;
+    let mut world = World::with(80, 24, state);
+    let screen = world.app.screen().expect("a conversation is open");
+    screen.reveal(EntryId(7), "Needle");
+    world.keys(&["x"]);
+    let asked = world.calls();
+    let (id, _) = asked
+        .iter()
+        .find(|(_, call)| matches!(call, Call::History { .. }))
+        .expect("older entries are asked for");
+    let mut older: Vec<_> = (1..60).map(|n| message(n, &format!("older {n}"))).collect();
+    older[6] = message(7, "here is the needle");
+    world.reply(*id, json!({"entries": older, "has_older": false}));
+    assert!(
+        world.screen().contains("here is the needle"),
+        "{}",
+        world.screen()
+    );
+    assert!(!world.screen().contains("older 50"), "{}", world.screen());
 }

@@ -2,11 +2,105 @@
 
 use porthole_protocol::{ConversationState, Entry, EntryId, ToolOutcome, ToolRunState, TurnPhase};
 
+use proptest::prelude::*;
+
 use super::super::Transcript;
 use super::talk::*;
 
 fn lines(from: usize, to: usize) -> String {
     (from..=to).map(|n| format!("line {n}  \n")).collect()
+}
+
+/// What can happen while someone reads.
+#[derive(Clone, Debug)]
+enum Happens {
+    Streams(usize),
+    Commits,
+    Message,
+    Result,
+    Older,
+    Taller(u16),
+    Redrawn,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        (1usize..40).prop_map(Happens::Streams),
+        Just(Happens::Commits),
+        Just(Happens::Message),
+        Just(Happens::Result),
+        Just(Happens::Older),
+        (4u16..50).prop_map(Happens::Taller),
+        Just(Happens::Redrawn),
+    ]
+}
+
+fn happen(what: &Happens, talk: &mut ConversationState, screen: &mut Screen, at: usize) {
+    match what {
+        Happens::Streams(to) => {
+            talk.turn(TurnPhase::Model);
+            stream(talk, *to);
+        }
+        Happens::Commits => {
+            talk.turn = None;
+            talk.answer(vec![
+                words(&lines(1, 12)),
+                uses(&format!("p{at}"), "edit", "src/retry.rs"),
+            ]);
+        }
+        Happens::Message => {
+            talk.human(&format!("and {at}?"));
+        }
+        Happens::Result => talk.result(
+            &format!("p{at}"),
+            "edit",
+            "src/retry.rs",
+            ToolOutcome::Ok,
+            "+2 −1",
+            change(),
+        ),
+        Happens::Older => {
+            let mut older = talk.entries[0].clone();
+            if let Some(id) = older.id.0.checked_sub(1) {
+                older.id = EntryId(id);
+                talk.entries.insert(0, older);
+            }
+        }
+        Happens::Taller(rows) => screen.resize(80, *rows),
+        Happens::Redrawn => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+    #[test]
+    fn whatever_happens_the_line_on_top_of_a_reader_stays(
+        up in 12i32..60,
+        all in prop::collection::vec(happens(), 1..14),
+    ) {
+        let mut talk = empty();
+        for n in 0..40 {
+            talk.human(&format!("message {n} with words of its own"));
+            talk.answer(vec![words(&format!("answer {n}\n\nin two paragraphs"))]);
+        }
+        for entry in &mut talk.entries {
+            entry.id.0 += 100;
+        }
+        let mut screen = Screen::new(80, 12);
+        screen.draw(&talk);
+        screen.transcript.scroll(-up);
+        let top = screen.draw(&talk)[0].clone();
+        // A window that reaches from the top to the end follows the end again, as it must; this one is far from it.
+        prop_assume!(!screen.transcript.is_following());
+        for n in 0..30 {
+            talk.human(&format!("later {n}"));
+        }
+        for (at, what) in all.iter().enumerate() {
+            happen(what, &mut talk, &mut screen, at);
+            let rows = screen.draw(&talk);
+            prop_assert_eq!(&rows[0], &top, "after {:?}", what);
+        }
+    }
 }
 
 fn stream(state: &mut ConversationState, to: usize) {
