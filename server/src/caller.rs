@@ -21,7 +21,7 @@ use crate::{
     gate::{Peer, Place},
     pass::Pass,
     permit::{Access, Act, Asker, Route, permit},
-    server::{Server, now_ms, owner},
+    server::{Server, now_ms},
     token::Token,
 };
 
@@ -95,7 +95,7 @@ fn identify(server: &Server, request: &Request) -> Result<Option<Caller>, Failed
         && let Some(device) = server.catalog().device_of(&token.hash()).map_err(failed)?
     {
         return Ok(Some(Caller {
-            who: owner(),
+            who: server.owner(),
             pass: Pass::Device(device.id),
             grant: None,
         }));

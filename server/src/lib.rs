@@ -15,6 +15,7 @@ pub mod data;
 pub mod key;
 pub mod name;
 pub mod sessions;
+pub mod settings;
 pub mod token;
 
 mod entries;

@@ -27,7 +27,7 @@ use crate::{
     data::make_private,
     outbox::{Next, Out},
     pass::Pass,
-    server::{Server, owner},
+    server::Server,
     switchboard::{Counts, Input},
 };
 
@@ -242,7 +242,7 @@ async fn link(
     mut reader: impl AsyncBufRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let (connection, outlet) = server.connect(owner(), Pass::Command);
+    let (connection, outlet) = server.connect(server.owner(), Pass::Command);
     let read = async {
         while let Some(line) = read_line(&mut reader).await? {
             let text = std::str::from_utf8(&line).unwrap_or("");

@@ -3,7 +3,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use porthole_protocol::{Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, replies};
+use porthole_protocol::{
+    Call, CallError, ErrorCode, ModelRef, RequestId, SessionId, SettingChange, limits, replies,
+};
 use porthole_worker::{model::Inventory, wire::ConnectionId};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -61,7 +63,11 @@ impl Server {
         }
         let asks_models = matches!(
             call,
-            Call::Models {} | Call::SessionCreate { model: Some(_), .. }
+            Call::Models {}
+                | Call::ModelsFind { .. }
+                | Call::ModelsScope {}
+                | Call::SettingsSave { .. }
+                | Call::SessionCreate { model: Some(_), .. }
         );
         if asks_models {
             let server = self.clone();
@@ -76,6 +82,9 @@ impl Server {
                         Ok(()) => server.create(&request, dir, title.as_deref(), Some(model)),
                         Err(error) => Err(error),
                     },
+                    Call::ModelsFind { query, limit } => server.find_models(&query, limit).await,
+                    Call::ModelsScope {} => server.scope().await,
+                    Call::SettingsSave { changes, .. } => server.save_settings(changes).await,
                     _ => server.models().await,
                 };
                 server.handle(Input::Answered {
@@ -159,6 +168,7 @@ impl Server {
                 .device_rows(pass)
                 .map_err(catalog_failed)
                 .and_then(|devices| reply(&replies::Devices { devices })),
+            Call::SettingsGet {} => reply(&self.settings().state()),
             Call::DeviceSignOut { device } => {
                 done(self.sign_out(&device), "device", "portholed devices")
             }
@@ -237,11 +247,49 @@ impl Server {
             .hint("`portholed models` lists what is configured"))
     }
 
+    async fn find_models(&self, query: &str, limit: u32) -> Result<Box<RawValue>, CallError> {
+        let most = limits::MODELS_QUERY_CHARS;
+        if query.chars().count() > most {
+            let message = format!("a search for models has at most {most} characters");
+            return Err(CallError::new(ErrorCode::TooLarge, message));
+        }
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let inventory = self.inventory().await?;
+        reply(&inventory.find(query, limit.clamp(1, limits::MODELS_FOUND)))
+    }
+
+    async fn scope(&self) -> Result<Box<RawValue>, CallError> {
+        let inventory = self.inventory().await?;
+        reply(&inventory.scope(&self.settings().state().settings.cycle))
+    }
+
+    /// Saves settings and puts them in force. A model that is set has to be there, and has to have the thinking level.
+    async fn save_settings(
+        self: &Arc<Self>,
+        changes: Vec<SettingChange>,
+    ) -> Result<Box<RawValue>, CallError> {
+        let named = changes.iter().filter(|change| change.key == "model");
+        let text = named
+            .filter_map(|change| change.value.as_deref())
+            .next_back();
+        let text = text.map(|text| text.trim().trim_matches('"'));
+        if let Some(model) = text.and_then(ModelRef::parse) {
+            self.configured(&model).await?;
+        }
+        let kept = self.settings().clone();
+        let saved = tokio::task::spawn_blocking(move || kept.save(&changes)).await;
+        let saved =
+            saved.map_err(|error| CallError::new(ErrorCode::Internal, error.to_string()))?;
+        let state = saved?;
+        self.publish_settings();
+        reply(&state)
+    }
+
     async fn models(&self) -> Result<Box<RawValue>, CallError> {
         let inventory = self.inventory().await?;
         reply(&replies::Models {
             models: inventory.list(),
-            default: inventory.default_model(),
+            default: inventory.default_with(self.settings().state().settings.model.as_ref()),
             config_path: self.data().join("models.toml").display().to_string(),
         })
     }

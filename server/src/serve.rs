@@ -19,6 +19,7 @@ use crate::{
     redact::Redaction,
     search,
     server::{Parts, Server},
+    settings,
     switchboard::Input,
     tls::{Tls, TlsError, TlsFiles},
     transfer::Transfers,
@@ -190,6 +191,13 @@ impl Running {
         let status = status_of(&self.server, self.origin.clone(), &self.folder);
         let http = tokio::spawn(http::serve(self.server.clone(), self.tcp, self.tls.clone()));
         let local = tokio::spawn(local::serve(self.server.clone(), self.unix, status));
+        let (server, told) = (Arc::downgrade(&self.server), self.server.settings().clone());
+        let watched = tokio::spawn(settings::watch(told, move || {
+            server
+                .upgrade()
+                .map(|server| server.publish_settings())
+                .is_some()
+        }));
         self.server.learn_secrets();
         tokio::spawn(search::run(self.server.clone()));
         tracing::info!("listening on {}", self.origin);
@@ -209,6 +217,7 @@ impl Running {
             }
         }
         tracing::info!("shutting down");
+        watched.abort();
         drop(looks);
         http.abort();
         local.abort();

@@ -29,6 +29,7 @@ use crate::{
     pass::Pass,
     redact::{self, Redaction},
     search::Search,
+    settings,
     switchboard::{Counts, Effect, Input, Switchboard},
     transfer::Transfers,
     worker_process::{self, WorkerHandle, WorkerProgram},
@@ -70,6 +71,7 @@ pub struct Server {
     bundle_source: BundleSource,
     worker: WorkerProgram,
     redaction: Redaction,
+    settings: Arc<settings::Kept>,
     bundle: Mutex<Bundle>,
     catalog: Mutex<Catalog>,
     board: Mutex<Switchboard>,
@@ -98,6 +100,7 @@ impl Server {
         let server = Arc::new(Self {
             search,
             asks: Asks::default(),
+            settings: settings::Kept::open(&parts.data),
             data: parts.data,
             key: parts.key,
             rules: parts.rules,
@@ -118,6 +121,7 @@ impl Server {
             worker_ended: Notify::new(),
             down: watch::Sender::new(false),
         });
+        server.publish_settings();
         Ok(server)
     }
 
@@ -276,6 +280,25 @@ impl Server {
     pub fn kept_session(&self, session: &SessionId) -> Option<Session> {
         let board = locked(&self.board);
         board.home().get(session).map(|line| line.session.clone())
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Arc<settings::Kept> {
+        &self.settings
+    }
+
+    /// Returns the owner, as everyone sees them.
+    pub fn owner(&self) -> Who {
+        let name = self.settings.state().settings.owner_name;
+        Who {
+            name: name.unwrap_or_else(owner_name),
+            ..owner()
+        }
+    }
+
+    /// Tells everyone of the settings as they are now.
+    pub fn publish_settings(self: &Arc<Self>) {
+        self.handle(Input::Settings(Box::new(self.settings.state())));
     }
 
     /// Returns a deleted session that can still be restored.
@@ -449,7 +472,7 @@ impl Server {
             data: self.data.clone(),
             dir: PathBuf::from(kept.dir),
             model: kept.model,
-            owner_name: owner_name(),
+            owner_name: self.owner().name,
             idle_seconds: IDLE_SECONDS,
             generation,
             settings: locked(&self.board).settings().clone(),
@@ -471,7 +494,7 @@ impl Server {
     }
 }
 
-/// Returns the owner, as everyone sees them.
+/// Returns the owner under the name of the account.
 pub fn owner() -> Who {
     Who {
         role: Role::Owner,

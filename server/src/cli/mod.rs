@@ -12,6 +12,7 @@ mod logs;
 mod out;
 mod plain;
 mod search;
+mod settings;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -172,6 +173,11 @@ enum Command {
     /// List the models that are configured, from where, and whether their keys are there.
     #[command(after_help = "Example:\n  portholed models")]
     Models(ListArgs),
+    /// Show the settings, or change one.
+    #[command(
+        after_help = "Example:\n  portholed settings --json\n  portholed settings set policy read-only\n  portholed settings set tools.shell ask\n  portholed settings unset retry.tries"
+    )]
+    Settings(SettingsArgs),
     /// List the MCP servers that `mcp.toml` configures.
     #[command(after_help = "Example:\n  portholed mcp --json")]
     Mcp(ListArgs),
@@ -297,6 +303,39 @@ struct ListArgs {
     json: bool,
     #[command(flatten)]
     data: DataArgs,
+}
+
+#[derive(Args)]
+struct SettingsArgs {
+    #[command(subcommand)]
+    change: Option<SettingsChange>,
+    /// Print one JSON value.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Subcommand)]
+enum SettingsChange {
+    /// Set one.
+    #[command(after_help = "Example:\n  portholed settings set compaction.at_percent 70")]
+    Set {
+        /// Its name, as in the file, with dots: `retry.tries`.
+        key: String,
+        /// Its value as in the file; a bare word will do.
+        value: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Have the default of one again.
+    #[command(after_help = "Example:\n  portholed settings unset owner_name")]
+    Unset {
+        /// Its name.
+        key: String,
+        #[command(flatten)]
+        data: DataArgs,
+    },
 }
 
 #[derive(Args)]
@@ -450,6 +489,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Restore { id, data } => engine::restore(&id, &data),
         Command::Clone { id, title, data } => engine::clone(&id, title.as_deref(), &data),
         Command::Models(list) => engine::models(&list),
+        Command::Settings(args) => settings::settings(&args),
         Command::Mcp(list) => engine::mcp(&list),
         Command::Logs(args) => logs::logs(&args),
         Command::Worker => inner::worker(),

@@ -11,6 +11,7 @@ mod process;
 mod real;
 mod rights;
 mod search;
+mod settings;
 mod share;
 mod tls;
 mod transfer;

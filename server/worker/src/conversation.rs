@@ -450,6 +450,13 @@ impl Conversation {
         Ok(())
     }
 
+    /// Says whether the open answer is shown while it comes in.
+    pub(crate) fn streams(&self) -> bool {
+        self.turn
+            .as_ref()
+            .is_none_or(|turn| turn.settings.streaming)
+    }
+
     /// Returns the tools of a turn that begins now.
     pub(crate) fn definitions(&self) -> Vec<ToolDefinition> {
         let mut definitions = (self.rules.definitions)();
@@ -558,6 +565,8 @@ fn json(reply: impl serde::Serialize) -> String {
     serde_json::to_string(&reply).expect("replies are plain data")
 }
 
+#[cfg(test)]
+mod set;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]

@@ -25,16 +25,15 @@ use crate::{
         self, Inventory, InventoryError, ModelError, ModelErrorKind, Piece, Prompt, Response,
         ToolDefinition,
     },
+    resources::{self, Resources},
     tool::{self, NestedAsk, Place, PlanError, Seen, ToolContext, ToolEffect, ToolResult},
 };
 
 /// Work that goes on beside the engine.
 pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Largest `AGENTS.md` that is read.
-const AGENTS_MD_BYTES: u64 = 32 << 10;
-/// How long a turn waits for it.
-const AGENTS_MD_WAIT: Duration = Duration::from_millis(500);
+/// How long a turn waits for rules, templates and skills.
+const RESOURCES_WAIT: Duration = Duration::from_millis(500);
 
 /// Models and tools.
 pub(crate) enum Hands {
@@ -48,6 +47,8 @@ pub(crate) enum Hands {
 /// Models and tools of this machine.
 pub(crate) struct Real {
     inventory: Result<Inventory, InventoryError>,
+    /// What `models.toml` was when the inventory was made.
+    stamp: Option<Stamp>,
     data: PathBuf,
     environment: Arc<dyn Environment>,
     /// The session's folder.
@@ -69,6 +70,7 @@ pub(crate) struct Line {
 impl Real {
     /// Returns the models and tools for a session that is kept in `folder` and works in `dir`.
     pub(crate) async fn new(data: PathBuf, folder: PathBuf, dir: PathBuf) -> Self {
+        let stamp = stamp(&data);
         let inventory = Inventory::load(&data, variable).await;
         if let Err(error) = &inventory {
             tracing::warn!(%error, "no models");
@@ -77,6 +79,7 @@ impl Real {
         let variables = variables(inventory.as_ref().ok(), &servers);
         Self {
             inventory,
+            stamp,
             data,
             environment: porthole_env::local(),
             folder,
@@ -141,8 +144,32 @@ impl Hands {
     pub(crate) async fn reload(&mut self) {
         match self {
             Self::Real(real) => {
+                real.stamp = stamp(&real.data);
                 real.inventory = Inventory::load(&real.data, variable).await;
                 real.variables = Arc::new(variables(real.inventory.as_ref().ok(), &real.servers));
+            }
+            #[cfg(test)]
+            Self::Scripted(_) => {}
+        }
+    }
+
+    /// Reads again which models are configured, where `models.toml` is another than before. With a fault in it, what was
+    /// good before stays.
+    pub(crate) async fn refresh(&mut self) {
+        match self {
+            Self::Real(real) => {
+                let now = stamp(&real.data);
+                if now == real.stamp {
+                    return;
+                }
+                real.stamp = now;
+                match Inventory::load(&real.data, variable).await {
+                    Ok(inventory) => {
+                        real.variables = Arc::new(variables(Some(&inventory), &real.servers));
+                        real.inventory = Ok(inventory);
+                    }
+                    Err(error) => tracing::warn!(%error, "the models stay as they were"),
+                }
             }
             #[cfg(test)]
             Self::Scripted(_) => {}
@@ -281,24 +308,17 @@ impl Hands {
         }
     }
 
-    /// Returns what `AGENTS.md` in the working directory says, where there is one that fits.
-    pub(crate) async fn agents_md(&self, cwd: &Path) -> Option<String> {
+    /// Returns the rules, templates and skills for a directory; `None`: they could not be read in time.
+    pub(crate) async fn resources(&self, cwd: &Path, home: Option<&Path>) -> Option<Resources> {
         match self {
-            Self::Real(real) => {
-                let path = cwd.join("AGENTS.md");
-                let read = real.environment.read(&path, 0, AGENTS_MD_BYTES);
-                let content = tokio::time::timeout(AGENTS_MD_WAIT, read)
-                    .await
-                    .ok()?
-                    .ok()?;
-                let mut text = String::from_utf8_lossy(&content.bytes).into_owned();
-                if content.stat.size > AGENTS_MD_BYTES {
-                    text.push_str("\n(The rest is left out: the file is too long.)");
-                }
-                (!text.trim().is_empty()).then_some(text)
+            Self::Real(_) => {
+                let (cwd, home) = (cwd.to_owned(), home.map(Path::to_owned));
+                let load = move || resources::load(&cwd, home.as_deref());
+                let read = tokio::task::spawn_blocking(load);
+                tokio::time::timeout(RESOURCES_WAIT, read).await.ok()?.ok()
             }
             #[cfg(test)]
-            Self::Scripted(_) => None,
+            Self::Scripted(_) => Some(resources::load(cwd, home)),
         }
     }
 
@@ -385,6 +405,15 @@ fn variables(inventory: Option<&Inventory>, servers: &Servers) -> Vec<(OsString,
     let mut keys = servers.secret_names();
     keys.extend_from_slice(inventory.map_or(&[][..], Inventory::key_variables));
     tool::tool_environment(std::env::vars_os(), &keys)
+}
+
+/// What tells one state of a file from another.
+type Stamp = (std::time::SystemTime, u64, u64);
+
+fn stamp(data: &Path) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt as _;
+    let there = std::fs::metadata(data.join("models.toml")).ok()?;
+    Some((there.modified().ok()?, there.len(), there.ino()))
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -21,6 +21,7 @@ mod policy;
 mod prompt;
 mod question;
 mod record;
+mod resources;
 mod resume;
 mod session;
 mod shell;

@@ -212,6 +212,8 @@ impl Session {
         if let Err(error) = session.load().await {
             return Err((session.writer, error.to_call_error()));
         }
+        // Before any input is taken: what it may call up has to be known.
+        session.read_resources(ConversationId::ROOT).await;
         session.writer.send(&FromWorker::Ready).await;
         session.take_up().await;
         Ok(session)

@@ -65,7 +65,7 @@ impl Shown {
     /// Returns what the open answer grew by, if it did.
     pub(crate) fn growth(&mut self, conversation: &Conversation) -> Option<ConversationDelta> {
         let turn = conversation.turn.as_ref()?;
-        let answer = turn.answer.as_ref()?;
+        let answer = turn.answer.as_ref().filter(|_| conversation.streams())?;
         let (thinking, text) = (
             answer.thinking.get(self.thinking..)?,
             answer.text.get(self.text..)?,
@@ -154,7 +154,10 @@ pub(crate) fn turn(conversation: &Conversation, whole: bool) -> Option<Turn> {
             id: live.row.id,
             started_ms: live.row.started_ms,
             phase: phase(live),
-            answer: live.answer.as_ref().map(|answer| open(answer, whole)),
+            answer: live
+                .answer
+                .as_ref()
+                .map(|answer| open(answer, whole && live.settings.streaming)),
             tools,
         });
     }

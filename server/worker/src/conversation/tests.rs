@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    fn previews(&self) -> Vec<ToolStart> {
+    pub(crate) fn previews(&self) -> Vec<ToolStart> {
         let preview = |effect: &Effect| match effect {
             Effect::Preview(start) => Some(start.clone()),
             _ => None,

@@ -88,6 +88,7 @@ impl Known {
             max_output: None,
             thinking: usual_levels(self.api, id),
             images: None,
+            price: None,
         });
         Ok(Provider {
             name: self.name.to_owned(),

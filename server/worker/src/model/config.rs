@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, ops::Range};
 
-use porthole_protocol::{ModelRef, Thinking};
+use porthole_protocol::{ModelRef, Price, Thinking};
 use serde::Deserialize;
 use toml::Spanned;
 use url::Url;
@@ -50,6 +50,8 @@ pub(crate) struct ModelEntry {
     pub(crate) thinking: Vec<Thinking>,
     /// Whether it takes images; `None`: its kind and its name tell.
     pub(crate) images: Option<bool>,
+    /// What it costs.
+    pub(crate) price: Option<Price>,
 }
 
 /// A fault in the file.
@@ -103,6 +105,17 @@ struct Entry {
     max_output: Option<u64>,
     thinking: Option<Levels>,
     images: Option<bool>,
+    price: Option<Spanned<PriceEntry>>,
+}
+
+/// What a million tokens cost.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceEntry {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -239,6 +252,7 @@ fn models(text: &str, api: Api, entries: Spanned<Vec<Entry>>) -> Result<Vec<Mode
             context: entry.context,
             max_output: entry.max_output,
             images: entry.images,
+            price: entry.price.map(|price| prices(text, price)).transpose()?,
         });
     }
     if models.is_empty() {
@@ -247,6 +261,33 @@ fn models(text: &str, api: Api, entries: Spanned<Vec<Entry>>) -> Result<Vec<Mode
     }
     Ok(models)
 }
+
+fn prices(text: &str, entry: Spanned<PriceEntry>) -> Result<Price, Fault> {
+    let span = entry.span();
+    let entry = entry.into_inner();
+    let whole = |price: f64| {
+        let fits = price.is_finite() && (0.0..=MOST_PRICE).contains(&price);
+        let hint = "for example `price = { input = 3, output = 15, cache_read = 0.3 }`, for a million tokens";
+        let message = format!("a price is 0 to {MOST_PRICE}");
+        // At most a hundred thousand millions, which a float holds exactly enough.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
+        fits.then(|| (price * 1e6).round() as u64)
+            .ok_or_else(|| fault(text, &span, message, hint))
+    };
+    Ok(Price {
+        input: whole(entry.input)?,
+        output: whole(entry.output)?,
+        cache_read: entry.cache_read.map(whole).transpose()?,
+        cache_write: entry.cache_write.map(whole).transpose()?,
+    })
+}
+
+/// The highest price of a million tokens that is believed.
+const MOST_PRICE: f64 = 100_000.0;
 
 const ALL_LEVELS: [Thinking; 3] = [Thinking::Low, Thinking::Medium, Thinking::High];
 

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use porthole_protocol::{ModelInfo, ModelRef};
+use porthole_protocol::{ModelInfo, ModelRef, replies};
 use tokio::sync::mpsc;
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     http::{self, Clients, Endpoint, Timeouts},
     key::Key,
     local, practice,
+    scope::{find, scope},
 };
 
 /// The file in the data folder.
@@ -94,6 +95,25 @@ impl Inventory {
     /// Returns the model that new sessions get.
     pub fn default_model(&self) -> ModelRef {
         self.default.clone()
+    }
+
+    /// Returns the models of providers whose key is there that have all words of a query in provider, id or name.
+    pub fn find(&self, query: &str, limit: usize) -> replies::ModelsFound {
+        let ready = self
+            .models
+            .iter()
+            .map(Model::info)
+            .filter(|info| info.ready);
+        find(ready, query, limit)
+    }
+
+    /// Returns the models to step through.
+    pub fn scope(&self, patterns: &[String]) -> replies::Scope {
+        let infos = self.models.iter().map(Model::info);
+        scope(
+            &infos.filter(|info| info.ready).collect::<Vec<_>>(),
+            patterns,
+        )
     }
 
     /// Returns the model that new sessions get where the owner chose this one: it counts where it is there, and no
@@ -234,7 +254,7 @@ impl<F: Fn(&str) -> Option<String>> Builder<'_, F> {
             ready: key.is_ok(),
             source: source.to_owned(),
             practice: false,
-            price: None,
+            price: entry.price,
         };
         let endpoint = Endpoint {
             api: provider.api,

@@ -105,6 +105,7 @@ fn models(list: &Value, (list_field, name_field): (&str, &str)) -> Vec<ModelEntr
             max_output: None,
             thinking: Vec::new(),
             images: None,
+            price: None,
         })
     };
     let entries = entries.into_iter().flatten();

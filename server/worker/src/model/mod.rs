@@ -26,6 +26,7 @@ mod think;
 
 mod practice;
 mod price;
+mod scope;
 
 mod debug;
 

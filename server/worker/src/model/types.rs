@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_protocol::{Attachment, CallId, ModelRef, Thinking, Usage};
+use porthole_protocol::{Attachment, CallId, ModelRef, PromptCache, Thinking, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +17,8 @@ pub struct Prompt {
     pub tools: Vec<ToolDefinition>,
     /// How much to think.
     pub thinking: Thinking,
+    /// How long the provider is asked to keep what it read.
+    pub cache: PromptCache,
 }
 
 /// One item of a prompt.

@@ -214,13 +214,15 @@ fn the_instructions_name_place_day_and_the_projects_rules() {
         cwd: "/src/shop".into(),
         platform: "linux x86_64".into(),
         date: "2026-11-30".into(),
-        agents_md: Some("Use tabs.".into()),
+        rules: vec![("~/src/AGENTS.md".into(), "Use tabs.".into())],
+        skills: String::new(),
     });
     for part in [
         "/src/shop",
         "linux x86_64",
         "2026-11-30",
-        "AGENTS.md:\n\nUse tabs.",
+        "Rules from ~/src/AGENTS.md",
+        "\n\nUse tabs.",
     ] {
         assert!(text.contains(part), "{part}");
     }

@@ -2,7 +2,7 @@
 
 use porthole_protocol::{
     Attachment, AttachmentId, Call, CallError, ConversationId, Entry, EntryBody, ErrorCode,
-    ModelInfo, ModelRef, RequestId, Who, replies,
+    ModelInfo, ModelRef, Policy, RequestId, Role, Who, limits, replies,
 };
 
 use super::{Session, events::Event, output};
@@ -25,6 +25,11 @@ impl Session {
         };
         let key = |request: RequestId| format!("{}\n{}\n{request}", who.id, method.name());
         let result = match ask {
+            Ask::Change(Request::Shell { .. }, _) if self.only_looks(who) => {
+                let message = "the owner lets you read here, not run commands";
+                let error = CallError::new(ErrorCode::NotAllowed, message).hint("ask the owner");
+                return self.reply(ticket, Err(error)).await;
+            }
             Ask::Change(change, request) => {
                 self.change(id, ticket, who, request.map(key), change).await;
                 return;
@@ -46,16 +51,23 @@ impl Session {
                 mode,
                 text,
                 attachments,
-            } => self.find_files(&attachments).map(|attachments| {
+            } => {
                 let key = Some(key(request.clone()));
-                let change = Request::Submit {
-                    request,
-                    mode,
-                    text,
-                    attachments,
+                let found = self.find_files(&attachments);
+                let text = match text.trim().is_empty() {
+                    true => Ok(text),
+                    false => self.expanded(id, text).await,
                 };
-                (key, change)
-            }),
+                found.and_then(|attachments| {
+                    let change = Request::Submit {
+                        request,
+                        mode,
+                        text: text?,
+                        attachments,
+                    };
+                    Ok((key, change))
+                })
+            }
             Ask::Move { request, dir } => self
                 .find_dir(id, dir)
                 .map(|change| (Some(key(request)), change)),
@@ -74,8 +86,12 @@ impl Session {
                 return self.reply(ticket, reply).await;
             }
             Ask::Prompts => {
-                let reply = Ok(json(&replies::Prompts::default()));
-                return self.reply(ticket, reply).await;
+                let reply = match self.seat(id).await {
+                    Ok(()) => Ok(json(&self.read_resources(id).await.prompts())),
+                    Err(error) => Err(error),
+                };
+                self.reply(ticket, reply).await;
+                return self.show().await;
             }
             Ask::Files { query, limit } => {
                 return self.start_files(id, ticket, query, limit);
@@ -85,6 +101,27 @@ impl Session {
             Ok((key, change)) => self.change(id, ticket, who, key, change).await,
             Err(error) => self.reply(ticket, Err(error)).await,
         }
+    }
+
+    /// Says whether the settings let a guest read only.
+    fn only_looks(&self, who: &Who) -> bool {
+        let guest = matches!(who.role, Role::Guest { .. });
+        let policy = |id| self.settings.policy_for(Policy::Auto, std::iter::once(id));
+        guest && policy(who.id.as_str()) == Policy::ReadOnly
+    }
+
+    /// Returns what is sent: a template or skill that was typed by its name becomes its text.
+    async fn expanded(&mut self, id: ConversationId, text: String) -> Result<String, CallError> {
+        if !text.trim_start().starts_with('/') {
+            return Ok(text);
+        }
+        self.seat(id).await?;
+        let full = self.read_resources(id).await.expand(&text).unwrap_or(text);
+        if full.len() > limits::SUBMISSION_BYTES || full.trim().is_empty() {
+            let message = "what this template becomes is empty or too long to be sent";
+            return Err(CallError::new(ErrorCode::Invalid, message).hint("correct its file"));
+        }
+        Ok(full)
     }
 
     /// Looks for names beside the driver: a large tree takes its time.
@@ -225,6 +262,7 @@ impl Session {
 
     async fn find(&mut self, model: Option<ModelRef>) -> Result<Option<ModelInfo>, CallError> {
         let Some(model) = model else { return Ok(None) };
+        self.hands.refresh().await;
         if let Some(info) = self.hands.info(&model) {
             return Ok(Some(info));
         }

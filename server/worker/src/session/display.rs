@@ -212,7 +212,7 @@ impl Session {
             failed: conversation.failed,
             last: conversation.last,
             unpriced: self.rows.values().map(|row| row.unpriced).sum(),
-            prompts: 0,
+            prompts: seat.prompts,
         })
     }
 

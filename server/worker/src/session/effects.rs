@@ -1,6 +1,6 @@
 //! Performing effects, one after the other: nothing that follows a commit happens before it is on disk.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use porthole_protocol::{CallError, ConversationId, RunId, ServerFrame, ToolDetail, ToolOutcome};
@@ -145,14 +145,17 @@ impl Session {
     /// Asks the model to go on, or, with instructions, for a summary.
     async fn start_model(&mut self, id: ConversationId, request: u32, summary: Option<&str>) {
         let cwd = self.dir(id);
+        self.hands.refresh().await;
+        let resources = match summary {
+            None => self.resources_of_turn(id).await,
+            Some(_) => Arc::default(),
+        };
         let surroundings = Surroundings {
             cwd: cwd.display().to_string(),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             date: place::date(now_ms()),
-            agents_md: match summary {
-                None => self.hands.agents_md(&cwd).await,
-                Some(_) => None,
-            },
+            rules: resources.rules.clone(),
+            skills: resources.skills(),
         };
         let Some(Ok(conversation)) = self.seats.get_mut(&id).map(|seat| &mut seat.live) else {
             return;
@@ -171,6 +174,7 @@ impl Session {
                 items: conversation.context.items(),
                 tools: turn.definitions.clone(),
                 thinking: conversation.row.thinking,
+                cache: turn.settings.prompt_cache,
             },
         };
         if summary.is_none() {
@@ -306,6 +310,7 @@ fn summary_prompt(conversation: &Conversation, instructions: &str) -> Prompt {
         items,
         tools: Vec::new(),
         thinking: porthole_protocol::Thinking::Off,
+        cache: porthole_protocol::PromptCache::Off,
     }
 }
 

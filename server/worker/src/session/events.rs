@@ -114,7 +114,7 @@ impl Session {
         for piece in pieces {
             conversation.piece(model.request, piece);
         }
-        if !seat.watched || seat.grow.is_some() {
+        if !seat.watched || seat.grow.is_some() || !conversation.streams() {
             return;
         }
         let now = Instant::now();

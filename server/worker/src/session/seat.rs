@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc, task::Poll};
 
-use porthole_protocol::{CallError, ChildRow, ConversationId, SessionState, Topic};
+use porthole_protocol::{CallError, ChildRow, ConversationId, SessionState, Topic, TurnId};
 use tokio::time::Instant;
 
 use super::{ModelTask, Session, now_ms, output};
@@ -13,6 +13,7 @@ use crate::{
     location::Place,
     model::Piece,
     record::ConversationRow,
+    resources::Resources,
     store::{Lineage, StoreError},
     view::{self, Shown},
 };
@@ -36,6 +37,10 @@ pub(super) struct Seat {
     pub(super) branch: Option<String>,
     /// Whether the call that had it opened was told what it came to, since it last worked.
     pub(super) reported: bool,
+    /// Rules, templates and skills as they were read last, and for which turn.
+    pub(super) resources: Arc<Resources>,
+    pub(super) prompts: u64,
+    pub(super) read_for: Option<TurnId>,
 }
 
 impl Seat {
@@ -53,6 +58,9 @@ impl Seat {
             seq: 0,
             branch: None,
             reported: false,
+            resources: Arc::default(),
+            prompts: 0,
+            read_for: None,
         }
     }
 
@@ -138,6 +146,37 @@ impl Session {
         let conversation = conversation.map_err(|error| error.to_call_error())?;
         self.seat_down(id, conversation);
         Ok(())
+    }
+
+    /// Reads rules, templates and skills of a conversation again; what cannot be read now stays as it was.
+    pub(super) async fn read_resources(&mut self, id: ConversationId) -> Arc<Resources> {
+        let dir = self.dir(id);
+        let found = self.hands.resources(&dir, self.home.as_deref()).await;
+        let Some(seat) = self.seats.get_mut(&id) else {
+            return Arc::default();
+        };
+        if let Some(found) = found {
+            let now = found.after(&seat.resources);
+            seat.prompts = now.version();
+            seat.resources = Arc::new(now);
+        }
+        Arc::clone(&seat.resources)
+    }
+
+    /// Returns rules and skills for a model request: those that were there when its turn began.
+    pub(super) async fn resources_of_turn(&mut self, id: ConversationId) -> Arc<Resources> {
+        let seat = self.seats.get(&id);
+        let turn = seat.and_then(|seat| Some(seat.live.as_ref().ok()?.turn.as_ref()?.row.id));
+        match seat {
+            Some(seat) if seat.read_for == turn => Arc::clone(&seat.resources),
+            _ => {
+                let resources = self.read_resources(id).await;
+                if let Some(seat) = self.seats.get_mut(&id) {
+                    seat.read_for = turn;
+                }
+                resources
+            }
+        }
     }
 
     /// Takes up what was interrupted, the oldest conversation first. Calls wait for the children that do their work.

@@ -7,6 +7,7 @@ mod crash;
 mod power;
 mod real;
 mod script;
+mod set;
 
 use std::time::{Duration, Instant};
 

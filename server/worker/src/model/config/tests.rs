@@ -154,3 +154,34 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_price_is_read_for_a_million_tokens_and_a_strange_one_is_refused_with_its_line() {
+    let file = |price: &str| {
+        format!(
+            "[provider.p]\napi = \"chat\"\nbase_url = \"http://x/v1\"\nmodels = [ {{ id = \"m\", price = {price} }} ]"
+        )
+    };
+    let price = |text: &str| parse(&file(text)).map(|c| c.providers[0].models[0].price);
+    let good = price("{ input = 3, output = 15.5, cache_read = 0.075 }").expect("good");
+    let expected = Price {
+        input: 3_000_000,
+        output: 15_500_000,
+        cache_read: Some(75_000),
+        cache_write: None,
+    };
+    assert_eq!(good, Some(expected));
+    for bad in [
+        "{ input = -1, output = 1 }",
+        "{ input = nan, output = 1 }",
+        "{ input = 1e9, output = 1 }",
+        "{ input = 1 }",
+        "3",
+    ] {
+        assert_eq!(price(bad).expect_err(bad).line, 4, "{bad}");
+    }
+    let none = parse(
+        &file("{ input = 0, output = 0 }").replace(", price = { input = 0, output = 0 }", ""),
+    );
+    assert_eq!(none.expect("good").providers[0].models[0].price, None);
+}

@@ -21,6 +21,7 @@ fn prompt() -> Prompt {
         }],
         tools: Vec::new(),
         thinking: Thinking::Off,
+        cache: Default::default(),
     }
 }
 
@@ -297,4 +298,51 @@ async fn an_answer_without_end_is_ended_and_what_had_arrived_is_kept() {
     assert!(
         matches!(&error.partial.blocks[..], [AnswerBlock::Text { text }] if text.len() > 1 << 20)
     );
+}
+
+#[tokio::test]
+async fn an_origin_that_hangs_does_not_hold_up_another_one_beside_it() {
+    let hanging = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let good = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let file = format!(
+        "[provider.bad]\napi = \"chat\"\nbase_url = \"http://{}/v1\"\nmodels = [ {{ id = \"m\" }} ]\n\
+         [provider.good]\napi = \"chat\"\nbase_url = \"http://{}/v1\"\nmodels = [ {{ id = \"m\" }} ]",
+        hanging.local_addr().expect("an address"),
+        good.local_addr().expect("an address"),
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("models.toml"), file).expect("written");
+    let inventory = Inventory::load(folder.path(), |_| None)
+        .await
+        .expect("good");
+    let model = |name| inventory.resolve(&ModelRef::parse(name).expect("a name"));
+    let (bad, well) = (
+        model("bad/m").expect("there"),
+        model("good/m").expect("there"),
+    );
+    let stuck: Vec<_> = (0..64)
+        .map(|_| {
+            let bad = bad.clone();
+            tokio::spawn(async move {
+                let (sender, _pieces) = mpsc::unbounded_channel();
+                bad.request(&prompt(), &sender).await
+            })
+        })
+        .collect();
+    let mut held = Vec::new();
+    while held.len() < stuck.len() {
+        // Each is taken and never answered.
+        held.push(hanging.accept().await.expect("comes"));
+    }
+    let (sender, _pieces) = mpsc::unbounded_channel();
+    let prompt = prompt();
+    let (answer, _) = tokio::join!(
+        well.request(&prompt, &sender),
+        serve_once(good, case("c01_chat_utf8_split.txt"), After::StayOpen)
+    );
+    assert!(answer.is_ok(), "{answer:?}");
+    assert!(stuck.iter().all(|request| !request.is_finished()));
+    for request in stuck {
+        request.abort();
+    }
 }

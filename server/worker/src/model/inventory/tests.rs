@@ -190,5 +190,6 @@ fn prompt() -> Prompt {
         }],
         tools: Vec::new(),
         thinking: Thinking::Off,
+        cache: Default::default(),
     }
 }

@@ -23,6 +23,7 @@ fn prompt(items: Vec<PromptItem>) -> Prompt {
         items,
         tools: tools(),
         thinking: Thinking::Off,
+        cache: Default::default(),
     }
 }
 

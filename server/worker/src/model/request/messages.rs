@@ -1,6 +1,6 @@
 //! Requests to the Anthropic Messages API, with what may be cached marked.
 
-use porthole_protocol::{ModelInfo, Thinking};
+use porthole_protocol::{ModelInfo, PromptCache, Thinking};
 use serde_json::{Map, Value, json};
 
 use super::history::{Block, Part, Turn, has_call, turns};
@@ -20,7 +20,8 @@ pub(super) fn body(prompt: &Prompt, model: &ModelInfo, max_output: Option<u64>) 
     body.insert("stream".to_owned(), json!(true));
     body.insert("max_tokens".to_owned(), json!(most));
     if !prompt.system.is_empty() {
-        let text = json!({"type": "text", "text": prompt.system, "cache_control": ephemeral()});
+        let mut text = json!({"type": "text", "text": prompt.system});
+        mark(&mut text, prompt.cache);
         body.insert("system".to_owned(), json!([text]));
     }
     if !prompt.tools.is_empty() {
@@ -30,7 +31,7 @@ pub(super) fn body(prompt: &Prompt, model: &ModelInfo, max_output: Option<u64>) 
     if thinks && prompt.thinking != Thinking::Off {
         body.extend(thinking(&model.model.model, prompt.thinking, most));
     }
-    body.insert("messages".to_owned(), messages(turns));
+    body.insert("messages".to_owned(), messages(turns, prompt.cache));
     Value::Object(body)
 }
 
@@ -39,15 +40,20 @@ fn room(context: Option<u64>) -> u64 {
     context.map_or(MAX_OUTPUT, |context| MAX_OUTPUT.min(context / 4).max(1))
 }
 
-fn ephemeral() -> Value {
-    json!({"type": "ephemeral"})
+/// Marks what ends here to be kept for so long.
+fn mark(end: &mut Value, cache: PromptCache) {
+    match cache {
+        PromptCache::Off => {}
+        PromptCache::Short => end["cache_control"] = json!({"type": "ephemeral"}),
+        PromptCache::Long => end["cache_control"] = json!({"type": "ephemeral", "ttl": "1h"}),
+    }
 }
 
 fn tools(prompt: &Prompt) -> Value {
     let tool = |tool: &crate::model::ToolDefinition| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
     let mut tools: Vec<Value> = prompt.tools.iter().map(tool).collect();
     if let Some(last) = tools.last_mut() {
-        last["cache_control"] = ephemeral();
+        mark(last, prompt.cache);
     }
     Value::Array(tools)
 }
@@ -108,7 +114,7 @@ fn decides_itself(model: &str) -> bool {
     model.contains("claude") && !older.iter().any(|old| model.contains(old))
 }
 
-fn messages(turns: Vec<Turn<'_>>) -> Value {
+fn messages(turns: Vec<Turn<'_>>, cache: PromptCache) -> Value {
     let mut messages = Messages::default();
     for turn in turns {
         match turn {
@@ -120,7 +126,7 @@ fn messages(turns: Vec<Turn<'_>>) -> Value {
             Turn::Assistant(blocks) => messages.assistant(&blocks),
         }
     }
-    messages.finish()
+    messages.finish(cache)
 }
 
 fn part(part: &Part<'_>) -> Value {
@@ -168,10 +174,10 @@ impl Messages {
     }
 
     /// Returns the messages, the newest of the user's blocks marked as the end of what may be cached.
-    fn finish(mut self) -> Value {
+    fn finish(mut self, cache: PromptCache) -> Value {
         let last_user = self.0.iter_mut().rfind(|(role, _)| *role == "user");
         if let Some(block) = last_user.and_then(|(_, blocks)| blocks.last_mut()) {
-            block["cache_control"] = ephemeral();
+            mark(block, cache);
         }
         let message = |(role, content)| json!({"role": role, "content": Value::Array(content)});
         self.0.into_iter().map(message).collect()

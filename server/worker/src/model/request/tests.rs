@@ -1,6 +1,6 @@
 //! Requests compared with what each API wants to be told.
 
-use porthole_protocol::{CallId, ModelInfo, ModelRef, Thinking};
+use porthole_protocol::{CallId, ModelInfo, ModelRef, PromptCache, Thinking};
 use serde_json::{Value, json};
 
 use super::body;
@@ -78,6 +78,7 @@ fn prompt(items: Vec<PromptItem>) -> Prompt {
             schema: json!({"type": "object"}),
         }],
         thinking: Thinking::Off,
+        cache: Default::default(),
     }
 }
 
@@ -291,4 +292,27 @@ fn thinking_is_not_asked_for_amid_calls_that_came_without_thoughts() {
         asked(Some(thought(json!({"type": "thinking"})))),
         Value::Null
     );
+}
+
+#[test]
+fn what_may_be_cached_is_marked_as_the_settings_say() {
+    let model = model("anthropic", "claude-sonnet-4-5");
+    let mut prompt = prompt(vec![user("hi")]);
+    for (cache, mark) in [
+        (PromptCache::Off, Value::Null),
+        (PromptCache::Short, json!({"type": "ephemeral"})),
+        (PromptCache::Long, json!({"type": "ephemeral", "ttl": "1h"})),
+    ] {
+        prompt.cache = cache;
+        let body = body(Api::Messages, &prompt, &model, None);
+        let ends = [
+            &body["system"][0],
+            &body["tools"][0],
+            &body["messages"][0]["content"][0],
+        ];
+        assert!(
+            ends.iter().all(|end| end["cache_control"] == mark),
+            "{cache:?}"
+        );
+    }
 }
