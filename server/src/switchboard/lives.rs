@@ -174,6 +174,8 @@ impl World {
             | Effect::Close { .. }
             | Effect::CutOff { .. }
             | Effect::PresenceLater { .. }
+            | Effect::Index(_)
+            | Effect::Entries { .. }
             | Effect::Serve { .. } => {}
         }
     }
