@@ -174,7 +174,9 @@ impl World {
             | Effect::Close { .. }
             | Effect::CutOff { .. }
             | Effect::PresenceLater { .. }
-            | Effect::Serve { .. } => {}
+            | Effect::Serve { .. }
+            | Effect::Index(_)
+            | Effect::Entries { .. } => {}
         }
     }
 
