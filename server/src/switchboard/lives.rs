@@ -174,9 +174,7 @@ impl World {
             | Effect::Close { .. }
             | Effect::CutOff { .. }
             | Effect::PresenceLater { .. }
-            | Effect::Serve { .. }
-            | Effect::Index(_)
-            | Effect::Entries { .. } => {}
+            | Effect::Serve { .. } => {}
         }
     }
 
