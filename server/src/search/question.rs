@@ -72,7 +72,7 @@ impl Question {
     }
 
     /// Returns how many terms there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.terms.len()
     }
 
