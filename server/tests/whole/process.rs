@@ -79,10 +79,9 @@ async fn term_and_interrupt_end_it_in_order_and_free_the_folder() {
         let told = fails(&server.data(), &["status"]).await;
         assert!(told.contains("no server is running"), "{told}");
         let kept = server.data().join("sessions").join(session.as_str());
-        assert!(
-            !kept.join("session.db-wal").exists(),
-            "the store was closed"
-        );
+        // Whoever only reads, as the search does, leaves an empty one behind.
+        let log = std::fs::metadata(kept.join("session.db-wal"));
+        assert_eq!(log.map_or(0, |log| log.len()), 0, "the store was closed");
     }
 }
 

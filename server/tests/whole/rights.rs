@@ -29,7 +29,7 @@ fn call(method: Method, session: &SessionId, number: usize) -> Call {
         "command": "true", "included": true, "before": null, "limit": 1, "run": "r", "generation": 1,
         "from": 0, "bytes": 1, "instructions": "", "entry": 1, "excluded": true, "archived": true,
         "query": "", "may_approve": false, "once": false, "name": "", "seconds": null,
-        "id": "nobody", "device": "nobody", "changes": [],
+        "id": "nobody", "device": "nobody", "changes": [], "format": "markdown",
     });
     if method == Method::ShareCreate {
         parameters["mode"] = "view".into();
