@@ -113,7 +113,8 @@ fn a_guest_follows_a_stream_and_is_thrown_out_in_the_middle_of_it() {
     scene.here.ask(&["revoke", &id]).expect("revoked");
     let thrown = guest.wait_at_most(AT_ONCE, |state| {
         let page = state.text();
-        page.contains("The owner revoked this link.") && page.contains("Enter redeems")
+        page.contains("The server says: “the owner revoked this link”.")
+            && page.contains("Enter redeems")
     });
     thrown.expect("the guest is out at once and reads why");
     scene.wait_for_records(0);

@@ -97,7 +97,7 @@ fn prune(dir: &Path) -> io::Result<()> {
 fn open(path: &Path) -> io::Result<Artifact> {
     let file = OpenOptions::new()
         .read(true)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
         .open(path)?;
     let meta = file.metadata()?;
     let own = meta.uid() == rustix::process::geteuid().as_raw();
@@ -133,6 +133,16 @@ mod tests {
         assert!(artifact(&dir, "http://b", "00").await.is_none());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).expect("may");
         assert!(artifact(&dir, "http://a", "00").await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_is_not_used_and_keeps_nobody_waiting() {
+        let dir = tempfile::tempdir().expect("a folder");
+        store(dir.path(), "http://a", "00", Effort::Thorough, b"code").expect("stored");
+        let path = path(dir.path(), "http://a", "00", Effort::Thorough).expect("an engine");
+        fs::remove_file(&path).expect("removed");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).expect("made");
+        assert!(artifact(dir.path(), "http://a", "00").await.is_none());
     }
 
     #[test]

@@ -33,8 +33,10 @@ impl Stand {
         guests: &BTreeSet<String>,
         tool: &str,
     ) -> Self {
-        let policy = settings.policy_for(session, guests.iter().map(String::as_str));
-        let bound = policy != session;
+        let guests = || guests.iter().map(String::as_str);
+        let policy = settings.policy_for(session, guests());
+        // Not whether they make it stricter: a guest who is to ask asks also where the owner does.
+        let bound = settings.policy_for(Policy::Auto, guests()) != Policy::Auto;
         let rule = settings.tools.get(tool).copied();
         Self {
             policy,
@@ -284,6 +286,12 @@ mod tests {
             decide(stand, &run, &BTreeSet::new(), "k"),
             Verdict::Ask,
             "what runs for the owner asks for a guest who is bound"
+        );
+        let stand = Stand::new(&asks, Policy::Ask, &tom, "t");
+        assert_eq!(
+            decide(stand, &run, &BTreeSet::new(), "k"),
+            Verdict::Ask,
+            "also where the session asks as well: the rule that runs the tool unasked is the owner's"
         );
     }
 }

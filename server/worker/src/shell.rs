@@ -1,7 +1,8 @@
 //! A person's own commands: recorded as started before they start, and as an entry when they end. They need no turn.
 
 use porthole_protocol::{
-    Author, CallError, EntryBody, ErrorCode, RunId, RunOutput, ToolDetail, replies,
+    Author, AuthorKind, CallError, EntryBody, ErrorCode, Policy, RunId, RunOutput, ToolDetail,
+    replies,
 };
 
 use crate::{
@@ -32,6 +33,12 @@ impl Conversation {
             let message = format!("{SHELLS_AT_ONCE} commands run already");
             return Err(CallError::new(ErrorCode::Busy, message).hint("wait for one, or stop them"));
         }
+        if self.is_bound(author) {
+            let message = "the owner of this server lets you run no commands of your own";
+            return Err(CallError::new(ErrorCode::NotAllowed, message).hint(
+                "ask the model for it; what it runs for you goes through the owner's rules",
+            ));
+        }
         let id = self.counters.submission();
         let run =
             RunId::parse(&format!("sh-{id}")).expect("letters, digits and a hyphen, and short");
@@ -50,6 +57,12 @@ impl Conversation {
         out.then(Effect::StartShell { run, command });
         self.shells.push(LiveShell { row, output: None });
         Ok(replies::Submitted { submission: id })
+    }
+
+    /// Says whether the settings bind what is done for this guest: a command of their own would go past that.
+    fn is_bound(&self, author: &Author) -> bool {
+        let guest = (author.kind == AuthorKind::Guest).then_some(author.id.as_str());
+        self.settings.policy_for(Policy::Auto, guest.into_iter()) != Policy::Auto
     }
 
     pub(crate) fn shell_done(&mut self, run: &RunId, result: ToolResult, out: &mut Out) {

@@ -479,6 +479,40 @@ fn a_persons_command_needs_no_turn_and_is_seen_by_the_model_only_when_included()
 }
 
 #[test]
+fn a_guest_whom_the_settings_bind_runs_no_command_past_them() {
+    use porthole_protocol::{Author, AuthorKind, Policy, Settings};
+    for (limit, may) in [
+        (Policy::ReadOnly, false),
+        (Policy::Ask, false),
+        (Policy::Auto, true),
+    ] {
+        let mut world = World::new();
+        world.conversation.settings = std::sync::Arc::new(Settings {
+            guests: [("*".to_owned(), limit)].into(),
+            ..Settings::default()
+        });
+        let author = Author {
+            kind: AuthorKind::Guest,
+            id: "g-1".into(),
+            name: "Tom".into(),
+        };
+        let request = || Request::Shell {
+            command: "id".into(),
+            included: true,
+        };
+        let asked = crate::conversation::Asked {
+            ticket: (1, 1),
+            author,
+            key: Some("k".into()),
+        };
+        world.handle(crate::conversation::Input::Call(asked, request()));
+        let starts = |effect: &Effect| matches!(effect, Effect::StartShell { .. });
+        assert_eq!(world.effects.iter().any(starts), may, "{limit:?}");
+        assert!(world.call(request()).is_ok(), "the owner may");
+    }
+}
+
+#[test]
 fn a_size_that_is_not_known_is_not_told() {
     let mut world = World::new();
     world.send("x");
