@@ -82,8 +82,10 @@ impl Server {
         }
         let folder = self.session_folder(&session.id);
         let part = folder.with_extension(&PART[1..]);
-        let copied = copy_folder(&self.session_folder(&from), &part)
-            .map_err(cannot_copy)
+        let source = self.session_folder(&from);
+        // Whoever reads in it, as the search does, may tidy up when they leave.
+        let copied = porthole_worker::with_store_held(&source, || copy_folder(&source, &part))
+            .and_then(|copied| copied.map_err(cannot_copy))
             .and_then(|()| match session.opened {
                 true => porthole_worker::settle_copy(&part),
                 false => Ok(()),

@@ -12,17 +12,19 @@ use porthole_protocol::{ConversationId, SessionId, Topic, replies};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use crate::{
+    around::Around,
     composer::Chip,
     conversation::Conversation,
-    conversation_view::{self, Around},
+    conversation_view,
     effects::{Effects, Purpose},
     frame,
     help::Help,
-    home::Home,
+    home::{Home, Spot},
     home_view,
     look::Look,
     notice::Tone,
     picker::Picker,
+    search::Search,
     share::Sharing,
 };
 use pace::{Cause, Pace};
@@ -43,6 +45,10 @@ pub struct App {
     pub(crate) picker: Option<Picker>,
     pub(crate) help: Option<Help>,
     pub(crate) models: Option<replies::Models>,
+    pub(crate) settings: Option<porthole_protocol::SettingsState>,
+    pub(crate) search: Search,
+    /// What was typed when models were looked for last.
+    pub(crate) models_found_for: Option<String>,
     pub(crate) sharing: Sharing,
     /// Until when the list takes no letters, in milliseconds since the Unix epoch.
     pub(crate) deaf_until_ms: u64,
@@ -170,13 +176,21 @@ impl App {
         self.fx.server.unwatch(&topic);
         self.bring_back(&session);
         self.fx.server.watch(topic);
-        self.home.select(key.clone());
+        self.home.select(Spot::of(key.0.clone(), key.1));
         self.visited.retain(|k| *k != key);
         self.visited.push(key.clone());
         self.open = Some(key);
         self.forget_old();
         self.mark_read();
         self.dirty = true;
+    }
+
+    /// Opens what a line of the list stands for; at an entry it goes to the words that were found.
+    pub(crate) fn open_at(&mut self, spot: Spot, words: String) {
+        self.open(spot.session, spot.conversation);
+        if let (Some(entry), Some(screen)) = (spot.entry, self.screen()) {
+            screen.go_to(entry, &words);
+        }
     }
 
     /// Goes to the list of sessions.

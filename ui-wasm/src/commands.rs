@@ -47,13 +47,14 @@ impl App {
             C::Keep => self.keep_looks(),
             C::Home => self.go_home(),
             C::New => self.new_session(),
-            C::Rename | C::Archive | C::Restore | C::Pin | C::Retry => {
+            C::Rename | C::Archive | C::Restore | C::Pin | C::Retry | C::Delete => {
                 self.change_session(command, words)
             }
             C::Models => self.pick_model(words),
             C::Thinking => self.pick(command, words, |app| {
                 let next = app.home.next.thinking.unwrap_or_default();
-                Some(palette::thinking(app.thinking().unwrap_or(next)))
+                let level = app.thinking().unwrap_or(next);
+                Some(palette::thinking(level, app.levels()))
             }),
             C::Policy => self.pick(command, words, |app| Some(palette::policies(app.policy()?))),
             C::SearchHistory => self.search_history(),
@@ -61,7 +62,10 @@ impl App {
             C::Share => self.share(),
             C::Attach => self.upload(UploadFrom::Picker),
             C::AttachClipboard => self.upload(UploadFrom::Clipboard),
-            C::Usage => self.tell_usage(),
+            C::Usage => self.show_usage(),
+            C::Settings => self.show_settings(),
+            C::MakeDefault => self.make_default(),
+            C::NextModel => self.step_model(),
             C::Notices => {
                 let list = palette::notices(&self.fx.notice, &self.look, self.fx.now_ms);
                 self.picker = Some(list);
@@ -73,6 +77,7 @@ impl App {
             C::Fork | C::Compact => self.turn_over(command, words),
             C::Copy => self.copy(transcript::last_answer, "answer"),
             C::CopyCode => self.copy(|state| transcript::code_blocks(state).pop(), "code"),
+            C::Undelete => self.home.bring_back_deleted(&mut self.fx),
             other if self.open.is_none() => self.run_home(other),
             other => self.run_conversation(other),
         }
@@ -119,7 +124,16 @@ impl App {
             }
             C::Save => state.is_some_and(|s| !transcript::savable(s).is_empty()),
             C::Attach | C::AttachClipboard => self.fx.may_send(),
-            C::Share | C::New | C::Models | C::Thinking | C::Policy => self.fx.is_owner(),
+            C::Share
+            | C::New
+            | C::Models
+            | C::NextModel
+            | C::MakeDefault
+            | C::Settings
+            | C::Thinking
+            | C::Policy => self.fx.is_owner(),
+            C::Delete => self.fx.is_owner() && row.is_some(),
+            C::Undelete => self.fx.is_owner() && self.home.has_deleted(),
             C::Restore => row.is_some_and(|r| r.archived),
             C::Archive => self.fx.is_owner() && row.is_some_and(|r| !r.archived),
             C::Pin | C::Rename => self.fx.is_owner() && row.is_some(),
@@ -137,8 +151,9 @@ impl App {
                 }
             }
             other => {
-                if let Some((session, conversation)) = self.home.apply(other, &mut self.fx) {
-                    self.open(session, conversation);
+                if let Some(spot) = self.home.apply(other, &mut self.fx) {
+                    let words = self.home.found_words(&spot);
+                    self.open_at(spot, words);
                 }
             }
         }
@@ -208,6 +223,7 @@ impl App {
             C::Back => {
                 screen.focus = Focus::Composer;
                 screen.transcript.clear_selection();
+                screen.transcript.mark("");
             }
             C::Detach => detach(screen, fx),
             C::EraseBack if screen.composer.at_reply() => {
@@ -226,6 +242,7 @@ impl App {
         match choice {
             Choice::Command(command) => self.run(command, ""),
             Choice::Session(session) => self.open(session, ConversationId::ROOT),
+            Choice::Hit(spot, words) => self.open_at(spot, words),
             Choice::Home => self.go_home(),
             Choice::Model(model) => self.configure(Some(model), None, None),
             Choice::Thinking(level) => self.configure(None, Some(level), None),
@@ -257,6 +274,7 @@ impl App {
                     screen.focus = Focus::Composer;
                 }
             }
+            Choice::Setting(choice) => self.choose_setting(choice),
             Choice::Sure(Sure::Reset) => self.turn_over(Command::Reset, ""),
             Choice::Sure(Sure::Revoke(id)) => self.revoke(id),
             Choice::No | Choice::Nothing => {}
@@ -281,7 +299,7 @@ impl App {
 
     fn send(&mut self) {
         let Some(screen) = self.screen() else { return };
-        if screen.composer.complete_file() {
+        if screen.composer.complete_file() || screen.composer.complete_prompt() {
             return;
         }
         let written = screen.composer.written();
@@ -377,7 +395,8 @@ impl App {
             _ => {
                 let archived = self.home.row(&session).is_some_and(|r| r.archived);
                 self.home.change(command, &session, &mut self.fx);
-                if command == Command::Archive && !archived && self.fx.is_owner() {
+                let goes = command == Command::Delete || (command == Command::Archive && !archived);
+                if goes && self.fx.is_owner() {
                     self.leave_for_list();
                 }
             }
@@ -482,7 +501,7 @@ impl App {
         }
     }
 
-    fn configure(
+    pub(crate) fn configure(
         &mut self,
         model: Option<ModelRef>,
         thinking: Option<Thinking>,
@@ -507,7 +526,8 @@ impl App {
         });
     }
 
-    fn info(&self) -> Option<&porthole_protocol::ConversationInfo> {
+    /// Returns settings and counts of the open conversation.
+    pub(crate) fn info(&self) -> Option<&porthole_protocol::ConversationInfo> {
         let key = self.open.as_ref()?;
         self.screens.get(key)?.state.as_ref().map(|s| &s.info)
     }
@@ -518,6 +538,14 @@ impl App {
 
     fn policy(&self) -> Option<Policy> {
         self.info().map(|i| i.policy)
+    }
+
+    /// Returns the levels that the model takes, where they are known.
+    fn levels(&self) -> Option<&[Thinking]> {
+        let name = self.current_model()?;
+        let models = &self.models.as_ref()?.models;
+        let info = models.iter().find(|m| m.model.to_string() == name)?;
+        Some(&info.thinking)
     }
 
     /// Returns the model of the open conversation.

@@ -3,7 +3,10 @@
 
 mod list;
 
-use porthole_protocol::{AttachmentId, limits, replies::Files};
+use porthole_protocol::{
+    AttachmentId, limits,
+    replies::{Files, Prompts},
+};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -95,6 +98,8 @@ pub(crate) struct Composer {
     completion_off: bool,
     /// Names of files as they came for what was typed after `@` then.
     files: Option<(String, Files)>,
+    /// Templates and skills that can be typed after `/`, where they came.
+    prompts: Option<Prompts>,
     /// Files that go with the message.
     chips: Vec<Chip>,
     /// What the message answers.
@@ -303,6 +308,11 @@ impl Composer {
         let found = TABLE.iter().find(|b| b.slash && b.id == word);
         if let Some(binding) = found {
             return Written::Command(binding.command, words.trim().to_owned());
+        }
+        // The server puts the template or skill in its place.
+        let prompts = self.prompts.iter().flat_map(|p| &p.prompts);
+        if prompts.into_iter().any(|p| p.name == word) {
+            return Written::Message(self.editor.text().trim_end().to_owned());
         }
         // A path at the start of a message is no command.
         if word.bytes().all(|b| b.is_ascii_lowercase()) {

@@ -152,12 +152,24 @@ impl Conversation {
     pub(crate) fn apply(&mut self, delta: &ConversationDelta, now_ms: u64) {
         if let Some(state) = &mut self.state {
             state.apply(delta);
-            if self.transcript.is_following() && state.entries.len() > KEPT_ENTRIES {
+            let reads = !self.transcript.is_following() || self.sought.is_some();
+            if !reads && state.entries.len() > KEPT_ENTRIES {
                 state.entries.drain(..KEPT_ENTRIES / 3);
                 state.has_older = true;
             }
             self.settle(now_ms);
         }
+    }
+
+    /// Goes to words in an entry, now or once what is older has come, to read there.
+    pub(crate) fn go_to(&mut self, entry: EntryId, words: &str) {
+        self.reveal(entry, words);
+        self.focus = Focus::Reading;
+    }
+
+    /// Returns whether what is older is on its way, because someone goes there.
+    pub(crate) fn is_going(&self) -> bool {
+        self.sought.is_some()
     }
 
     fn settle(&mut self, now_ms: u64) {
@@ -335,6 +347,7 @@ impl Conversation {
     pub(crate) fn fetch(&mut self, fx: &mut Effects) -> Option<u64> {
         self.fetch_older(fx);
         self.fetch_files(fx);
+        self.fetch_prompts(fx);
         let wanted = self.transcript.wanted_output();
         if wanted.is_empty() {
             return None;
@@ -377,10 +390,20 @@ impl Conversation {
         }
     }
 
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "what searches all sessions calls it")
-    )]
+    fn fetch_prompts(&self, fx: &mut Effects) {
+        let pending =
+            |c: &Call| matches!(c, Call::PromptsList { session, .. } if *session == self.session);
+        let version = self.state.as_ref().map(|state| state.info.prompts);
+        if version.is_some_and(|version| self.composer.wants_prompts(version))
+            && !fx.server.is_pending(pending)
+        {
+            fx.call(Call::PromptsList {
+                session: self.session.clone(),
+                conversation: self.id,
+            });
+        }
+    }
+
     /// Goes to an entry with the next drawing and marks words in it; older pages are loaded until it is there.
     pub(crate) fn reveal(&mut self, entry: EntryId, words: &str) {
         self.sought = Some((entry, words.to_lowercase()));

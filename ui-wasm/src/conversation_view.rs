@@ -1,8 +1,7 @@
 //! Draws the screen of a conversation: header, transcript, what goes on, question, message, hints.
 
 use porthole_protocol::{
-    ChildRow, ConversationInfo, Policy, Presence, SessionId, SessionRow, SessionState, Standing,
-    Thinking, Turn, TurnPhase,
+    ConversationInfo, Policy, SessionRow, SessionState, Thinking, Turn, TurnPhase,
 };
 use ratatui_core::{
     buffer::Buffer,
@@ -11,10 +10,10 @@ use ratatui_core::{
 };
 
 use crate::{
+    around::{self, Around},
     conversation::{Conversation, Focus},
     effects::Effects,
     hints::{Notices, composer_hints, gauge, hint_line, hint_row, notice_rows, notice_view},
-    home::Home,
     keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
     question::Stance,
@@ -23,48 +22,6 @@ use crate::{
     transcript::ViewContext,
     welcome,
 };
-
-/// What the screen of a conversation shows of the list of sessions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Around {
-    /// The row of its session.
-    row: Option<SessionRow>,
-    /// Other sessions that wait for a person.
-    waiting: usize,
-}
-
-impl Around {
-    /// Returns what is around a session.
-    pub(crate) fn of(home: &Home, session: &SessionId) -> Self {
-        let waits = |row: &&SessionRow| {
-            let elsewhere = row.id != *session && !row.archived;
-            elsewhere && matches!(row.state, SessionState::Waiting { .. })
-        };
-        Self {
-            row: home.row(session).cloned(),
-            waiting: home.rows().iter().filter(waits).count(),
-        }
-    }
-
-    /// Returns what needs someone elsewhere, in words; empty where nothing does.
-    fn words(&self) -> String {
-        match self.waiting {
-            0 => String::new(),
-            1 => "another session needs you".to_owned(),
-            waiting => format!("{waiting} other sessions need you"),
-        }
-    }
-}
-
-/// Returns how many conversations within this one are at work, in words; empty where none is.
-fn background_words(conversation: &Conversation) -> String {
-    let children = conversation.state.iter().flat_map(|state| &state.children);
-    let works = |child: &&ChildRow| matches!(child.state, SessionState::Working { .. });
-    match children.filter(works).count() {
-        0 => String::new(),
-        many => format!("{many} in the background"),
-    }
-}
 
 /// Draws a conversation; returns where the cursor is.
 pub(crate) fn view(
@@ -257,7 +214,7 @@ fn header(
                 let policy = guest + &policy_words(info.map(|i| i.policy));
                 let me = fx.server.who().map_or("", |w| w.id.as_str());
                 let others = row
-                    .map(|r| others_words(&r.presence, me))
+                    .map(|r| around::others_words(&r.presence, me))
                     .unwrap_or_default();
                 let others = match others.as_str() {
                     "" => others,
@@ -265,7 +222,7 @@ fn header(
                 };
                 let parts = [
                     around.words(),
-                    background_words(conversation),
+                    around::background_words(conversation),
                     others,
                     policy,
                 ];
@@ -294,21 +251,6 @@ fn title_words(row: Option<&SessionRow>, info: Option<&ConversationInfo>, look: 
         Some(own) => format!("{own} {} in {session}", look.glyph(Glyph::Dot)),
         None => session.to_owned(),
     }
-}
-
-/// Returns who else is in a session, in words; nobody checked the name of a guest.
-pub(crate) fn others_words(presence: &Presence, me: &str) -> String {
-    let others = presence.people.iter().filter(|person| person.id != me);
-    let mut words: Vec<String> = others
-        .map(|person| match person.standing {
-            Standing::Owner => text::visible(&person.name).into_owned(),
-            standing => format!("{} ({})", text::visible(&person.name), standing.label()),
-        })
-        .collect();
-    if presence.more > 0 {
-        words.push(format!("{} more", presence.more));
-    }
-    words.join(", ")
 }
 
 fn model_words(info: &ConversationInfo, look: &Look) -> String {
@@ -622,6 +564,10 @@ fn hints(conversation: &Conversation, notice: Notices, row: Rect, buf: &mut Buff
             let questions = conversation.state.as_ref().map(|s| s.questions.as_slice());
             let hints = conversation.question.hints(questions.unwrap_or_default());
             hint_row(&hints, left, buf, look);
+        }
+        _ if conversation.is_going() => {
+            let words = "  going back to what was found … ";
+            look::pieces(buf, left, &[(words, theme.dim)]);
         }
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);

@@ -1,7 +1,7 @@
 //! Commands that reach beyond the screen: files up and down, links for others, and conversations within a session.
 
 use porthole_bridge::{Action, UploadFrom};
-use porthole_protocol::{AccessId, Call, ConversationId, ConversationInfo, SessionState};
+use porthole_protocol::{AccessId, Call, ConversationId, SessionState};
 
 use crate::{
     App,
@@ -125,15 +125,6 @@ impl App {
         self.fx.call(call);
     }
 
-    /// Tells what the session used so far, as providers count it.
-    pub(crate) fn tell_usage(&mut self) {
-        let info = self.screen().and_then(|screen| screen.state.as_ref());
-        let Some(info) = info.map(|state| state.info.clone()) else {
-            return;
-        };
-        self.fx.say(Tone::Info, usage_words(&info));
-    }
-
     /// Shows who may come in by which link.
     pub(crate) fn share(&mut self) {
         let Some((session, _)) = self.open.clone() else {
@@ -183,61 +174,6 @@ impl App {
                     self.fx.act(Action::Copy(link.to_owned()), Purpose::Told);
                 }
             }
-        }
-    }
-}
-
-fn usage_words(info: &ConversationInfo) -> String {
-    let usage = &info.usage;
-    let mut words = match (usage.input, usage.output) {
-        (None, None) => "the model does not say what it uses".to_owned(),
-        (input, output) => format!(
-            "{} tokens in, {} out",
-            grouped(input.unwrap_or(0)),
-            grouped(output.unwrap_or(0))
-        ),
-    };
-    if let (Some(cached), Some(input)) = (usage.cache_read, usage.input.filter(|n| *n > 0)) {
-        let percent = cached.saturating_mul(100) / input;
-        words.push_str(&format!(", {} % of it from the cache", percent.min(100)));
-    }
-    let window = info
-        .context_limit
-        .map(|limit| format!(" of {}", grouped(limit)));
-    words.push_str(&format!(
-        " · the next request holds about {}{}",
-        grouped(info.context_tokens),
-        window.unwrap_or_default()
-    ));
-    words
-}
-
-/// Returns a number with its thousands apart: 12,345.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_stand_apart() {
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(grouped(number), text);
         }
     }
 }

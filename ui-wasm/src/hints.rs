@@ -8,7 +8,7 @@ use crate::{
     keymap::{self, Command, Context, TABLE},
     look::{self, Glyph, Look},
     notice::{Notice, Tone},
-    text,
+    text, usage,
 };
 
 /// Returns the style of a notice.
@@ -98,6 +98,15 @@ pub(crate) fn table_hints(context: Context, look: &Look) -> Vec<(String, String)
     hints
 }
 
+/// Which hints stay where there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Those that come first.
+    First,
+    /// Those that come first, and the last.
+    Last,
+}
+
 /// Draws keys and what they do, as far as they fit; returns how many cells they take.
 pub(crate) fn hint_row(
     hints: &[(String, String)],
@@ -105,27 +114,42 @@ pub(crate) fn hint_row(
     buf: &mut Buffer,
     look: &Look,
 ) -> u16 {
+    hint_row_with(hints, Kept::First, row, buf, look)
+}
+
+/// Draws keys and what they do, of which some stay; returns how many cells they take.
+pub(crate) fn hint_row_with(
+    hints: &[(String, String)],
+    kept: Kept,
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) -> u16 {
     let theme = &look.theme;
-    let mut x = 1;
-    for (key, words) in hints {
+    let wide = |(key, words): &(String, String)| text::width(key) + 1 + text::width(words);
+    let cols = usize::from(row.width);
+    // In the list the last one leads to everything else: what stands before it gives way to it.
+    let last = match kept {
+        Kept::First => 0,
+        Kept::Last => hints.last().map_or(0, wide) + 3,
+    };
+    let (mut x, mut full) = (1, false);
+    for (at, hint) in hints.iter().enumerate() {
         let gap = if x > 1 { 3 } else { 0 };
-        let wide = text::width(key) + 1 + text::width(words);
-        if x + gap + wide > usize::from(row.width) {
-            break;
+        let end = x + gap + wide(hint);
+        let is_last = at + 1 == hints.len();
+        full |= end > cols || (!is_last && end + last > cols && last < cols / 3);
+        if full && !(is_last && end <= cols && last > 0) {
+            continue;
         }
         if gap > 0 {
-            text::put(
-                buf,
-                row.x + x as u16,
-                row.y,
-                3,
-                &format!(" {} ", look.glyph(Glyph::Dot)),
-                theme.dim,
-            );
+            let dot = format!(" {} ", look.glyph(Glyph::Dot));
+            text::put(buf, row.x + x as u16, row.y, 3, &dot, theme.dim);
         }
         x += gap;
-        x += text::put(buf, row.x + x as u16, row.y, wide, key, theme.key) + 1;
-        x += text::put(buf, row.x + x as u16, row.y, wide, words, theme.dim);
+        let (key, words) = hint;
+        x += text::put(buf, row.x + x as u16, row.y, cols, key, theme.key) + 1;
+        x += text::put(buf, row.x + x as u16, row.y, cols, words, theme.dim);
     }
     x as u16
 }
@@ -159,11 +183,13 @@ pub(crate) fn composer_hints(
     hint_line(Context::Editing, &hints, row, buf, look);
 }
 
-/// Returns how full the context is: "38 % ▰▰▱▱▱", or the tokens where the window is not known.
+/// Returns how full the context is and what the session cost: "38 % ▰▰▱▱▱ $0.42", or the tokens where the window is not known.
 pub(crate) fn gauge(state: Option<&ConversationState>, look: &Look, short: bool) -> String {
     let Some(info) = state.map(|s| &s.info) else {
         return String::new();
     };
+    let cost = info.usage.cost_nanos.filter(|nanos| *nanos > 0);
+    let cost = cost.map_or(String::new(), |nanos| format!("{} ", usage::money(nanos)));
     match info.context_limit.filter(|l| *l > 0) {
         Some(limit) => {
             let percent = (info.context_tokens.saturating_mul(100) / limit).min(100);
@@ -173,10 +199,12 @@ pub(crate) fn gauge(state: Option<&ConversationState>, look: &Look, short: bool)
             let full = percent.div_ceil(20) as usize;
             let bar =
                 look.glyph(Glyph::Full).repeat(full) + &look.glyph(Glyph::Empty).repeat(5 - full);
-            format!("{percent} % {bar} ")
+            format!("{percent} % {bar} {cost}")
         }
-        None if info.context_tokens >= 1_000 => format!("{}k tokens ", info.context_tokens / 1_000),
-        None if info.context_tokens > 0 => format!("{} tokens ", info.context_tokens),
-        None => String::new(),
+        None if info.context_tokens >= 1_000 => {
+            format!("{}k tokens {cost}", info.context_tokens / 1_000)
+        }
+        None if info.context_tokens > 0 => format!("{} tokens {cost}", info.context_tokens),
+        None => cost,
     }
 }

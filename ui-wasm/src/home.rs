@@ -4,17 +4,36 @@
 use std::collections::BTreeMap;
 
 use porthole_protocol::{
-    Call, ChildRow, ConversationId, ModelRef, RequestId, SessionId, SessionRow, SessionState,
-    SessionsDelta, Thinking, limits,
+    Call, ChildRow, ConversationId, EntryId, Hit, ModelRef, RequestId, SessionId, SessionRow,
+    SessionState, SessionsDelta, Thinking, limits,
 };
 
-use crate::{editor::Editor, effects::Effects, keymap::Command, notice::Tone};
+use crate::{editor::Editor, effects::Effects, keymap::Command, notice::Tone, search};
 
 /// Sessions whose conversations are shown at once; each is watched.
 const UNFOLDED: usize = 8;
 
-/// Which conversation a line stands for; the root one for a session.
-pub(crate) type Spot = (SessionId, ConversationId);
+/// What a line of the list stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    /// Which session.
+    pub(crate) session: SessionId,
+    /// Which conversation; the root one for a session.
+    pub(crate) conversation: ConversationId,
+    /// At which entry, where something was found there.
+    pub(crate) entry: Option<EntryId>,
+}
+
+impl Spot {
+    /// Returns a conversation as a whole.
+    pub(crate) fn of(session: SessionId, conversation: ConversationId) -> Self {
+        Self {
+            session,
+            conversation,
+            entry: None,
+        }
+    }
+}
 
 /// What the next new session gets, as it was chosen last.
 #[derive(Debug, Default)]
@@ -36,11 +55,17 @@ pub(crate) struct Home {
     pub(crate) selected: Option<SessionId>,
     /// Which conversation within it, where one that is unfolded is selected.
     child: Option<ConversationId>,
+    /// Which entry, where something that was found there is selected.
+    entry: Option<EntryId>,
+    /// What was found in the text of sessions for the words in the field.
+    hits: Vec<Hit>,
     /// Sessions whose conversations are shown, the one unfolded last at the end.
     unfolded: Vec<SessionId>,
     children: BTreeMap<SessionId, Vec<ChildRow>>,
     /// What the next new session gets.
     pub(crate) next: Wishes,
+    /// What was deleted and can be brought back, the newest last: id, title, and until when.
+    deleted: Vec<(SessionId, String, u64)>,
     /// Whether archived sessions are shown.
     pub(crate) archived_shown: bool,
     /// The field that is open.
@@ -84,12 +109,58 @@ pub(crate) enum Line<'h> {
     Childless,
     /// How many sessions are archived.
     Archived(usize),
+    /// The places below are where the words were said.
+    Said,
+    /// One of them.
+    Hit(&'h Hit),
+}
+
+impl Line<'_> {
+    /// Returns what a line stands for, where it can be selected.
+    pub(crate) fn spot(&self) -> Option<Spot> {
+        match self {
+            Self::Row(row) => Some(Spot::of(row.id.clone(), ConversationId::ROOT)),
+            Self::Child(row, child) => Some(Spot::of(row.id.clone(), child.id)),
+            Self::Hit(hit) => search::spot(hit),
+            Self::Blank | Self::Group { .. } | Self::Childless | Self::Archived(_) | Self::Said => {
+                None
+            }
+        }
+    }
 }
 
 impl Home {
     /// Returns the row of a session.
     pub(crate) fn row(&self, id: &SessionId) -> Option<&SessionRow> {
         self.rows.iter().find(|r| r.id == *id)
+    }
+
+    /// Returns whether a session was deleted that may come back.
+    pub(crate) fn has_deleted(&self) -> bool {
+        !self.deleted.is_empty()
+    }
+
+    /// Returns the title of the session that was deleted last, while it can be brought back.
+    pub(crate) fn deleted(&self, now_ms: u64) -> Option<&str> {
+        let last = self.deleted.last().filter(|(.., until)| now_ms < *until);
+        last.map(|(_, title, _)| title.as_str())
+    }
+
+    /// Brings the session back that was deleted last.
+    pub(crate) fn bring_back_deleted(&mut self, fx: &mut Effects) {
+        self.deleted.retain(|(.., until)| fx.now_ms < *until);
+        match self.deleted.pop() {
+            Some((session, title, _)) => {
+                fx.say(Tone::Done, format!("brought back “{title}”"));
+                fx.call(Call::SessionRestore { session });
+            }
+            None => fx.say(Tone::Info, "nothing was deleted in the last ten minutes"),
+        }
+    }
+
+    /// Takes note that a session could not be deleted.
+    pub(crate) fn not_deleted(&mut self, id: &SessionId) {
+        self.deleted.retain(|(session, ..)| session != id);
     }
 
     /// Returns every row.
@@ -135,13 +206,42 @@ impl Home {
                 lines.push(Line::Blank);
             }
             lines.push(Line::Archived(archived.len()));
-            if self.archived_shown {
+            if self.archived_shown || !self.filter.is_empty() {
                 newest_first(archived)
                     .into_iter()
                     .for_each(|row| self.put(row, &mut lines));
             }
         }
+        self.put_hits(&mut lines);
         lines
+    }
+
+    fn put_hits<'h>(&'h self, lines: &mut Vec<Line<'h>>) {
+        let hits = self.hits.iter().filter(|hit| hit.entry.is_some());
+        let hits: Vec<Line<'h>> = hits.map(Line::Hit).collect();
+        if self.filter.is_empty() || hits.is_empty() {
+            return;
+        }
+        if !lines.is_empty() {
+            lines.push(Line::Blank);
+        }
+        lines.push(Line::Said);
+        lines.extend(hits);
+    }
+
+    /// Takes what was found in the text of sessions.
+    pub(crate) fn take_hits(&mut self, hits: Vec<Hit>) {
+        self.hits = hits;
+        self.settle();
+    }
+
+    /// Returns the words that were found at an entry.
+    pub(crate) fn found_words(&self, spot: &Spot) -> String {
+        let hit = self.hits.iter().find(|hit| {
+            (&hit.session, hit.conversation, hit.entry)
+                == (&spot.session, spot.conversation, spot.entry)
+        });
+        hit.map(search::words).unwrap_or_default()
     }
 
     /// Pinned sessions come first in their group, and groups with the newest first.
@@ -222,34 +322,40 @@ impl Home {
     }
 
     fn order(&self) -> Vec<Spot> {
-        let spot = |line: Line<'_>| match line {
-            Line::Row(row) => Some((row.id.clone(), ConversationId::ROOT)),
-            Line::Child(row, child) => Some((row.id.clone(), child.id)),
-            Line::Blank | Line::Group { .. } | Line::Childless | Line::Archived(_) => None,
-        };
-        self.lines().into_iter().filter_map(spot).collect()
+        self.lines().iter().filter_map(Line::spot).collect()
     }
 
     fn settle(&mut self) {
         let order = self.order();
-        if !self.spot().is_some_and(|spot| order.contains(&spot)) {
+        let is_there = |home: &Self| home.spot().is_some_and(|spot| order.contains(&spot));
+        if !is_there(self) {
+            self.entry = None;
+        }
+        if !is_there(self) {
             self.child = None;
         }
-        if !self.spot().is_some_and(|spot| order.contains(&spot)) {
-            self.selected = order.into_iter().next().map(|(id, _)| id);
+        if !is_there(self) {
+            match order.into_iter().next() {
+                Some(spot) => self.select(spot),
+                None => self.selected = None,
+            }
         }
     }
 
     /// Returns what is selected.
     pub(crate) fn spot(&self) -> Option<Spot> {
-        let child = self.child.unwrap_or(ConversationId::ROOT);
-        self.selected.clone().map(|id| (id, child))
+        Some(Spot {
+            session: self.selected.clone()?,
+            conversation: self.child.unwrap_or(ConversationId::ROOT),
+            entry: self.entry,
+        })
     }
 
     /// Selects a line.
-    pub(crate) fn select(&mut self, (session, conversation): Spot) {
-        self.selected = Some(session);
-        self.child = (conversation != ConversationId::ROOT).then_some(conversation);
+    pub(crate) fn select(&mut self, spot: Spot) {
+        self.selected = Some(spot.session);
+        self.child = Some(spot.conversation).filter(|id| *id != ConversationId::ROOT);
+        self.entry = spot.entry;
     }
 
     /// Returns the selected row.
@@ -285,12 +391,14 @@ impl Home {
             }
             Command::Stop => {
                 self.filter = Editor::default();
+                self.hits.clear();
                 self.settle();
             }
             Command::New => self.ask_directory(),
             Command::Rename
             | Command::Pin
             | Command::Archive
+            | Command::Delete
             | Command::Restore
             | Command::Retry => {
                 if let Some(id) = self.selected.clone() {
@@ -332,6 +440,12 @@ impl Home {
                     ),
                 );
                 fx.call(Call::SessionArchive { session });
+            }
+            Command::Delete => {
+                let until_ms = fx.now_ms + limits::UNDO_SECONDS * 1_000;
+                let title = row.title.clone();
+                self.deleted.push((session.clone(), title, until_ms));
+                fx.call(Call::SessionDelete { session });
             }
             Command::Retry if matches!(row.state, SessionState::Failed { .. }) => {
                 fx.call(Call::SessionRetry { session });
@@ -398,6 +512,7 @@ impl Home {
     pub(crate) fn field_changed(&mut self) {
         if matches!(self.prompt, Some(Prompt::Filter)) {
             self.selected = None;
+            self.entry = None;
             self.settle();
         }
     }
@@ -416,6 +531,7 @@ impl Home {
     pub(crate) fn leave(&mut self) {
         if matches!(self.prompt.take(), Some(Prompt::Filter)) {
             self.filter = Editor::default();
+            self.hits.clear();
             self.settle();
         }
     }

@@ -1,6 +1,6 @@
 //! Draws the list of sessions. It changes nothing but where it is scrolled to.
 
-use porthole_protocol::{ChildRow, ConversationId, SessionRow, SessionState};
+use porthole_protocol::{ChildRow, Hit, SessionRow, SessionState};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -8,14 +8,16 @@ use ratatui_core::{
 };
 
 use crate::{
+    around::others_words,
     clock,
-    conversation_view::{others_words, thinking_word},
+    conversation_view::thinking_word,
     editor::{self, Editor},
     effects::Effects,
-    hints::{hint_row, notice_rows, notice_view, table_hints},
-    home::{Home, Line, Prompt, Spot},
+    hints::{Kept, hint_row_with, notice_rows, notice_view, table_hints},
+    home::{Home, Line, Prompt},
     keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
+    search,
     server::Link,
     text,
 };
@@ -67,11 +69,26 @@ pub(crate) fn view(
     let cols = usize::from(area.width).saturating_sub(2);
     let notices = notice_rows(&fx.notice, cols, compact);
     let bottom = (notices.len() as u16).max(1);
+    let undo = home.deleted(fx.now_ms).map(|title| {
+        format!(
+            " deleted “{}”  ",
+            text::cut(&text::visible(title), cols / 2)
+        )
+    });
+    let undo_rows = u16::from(undo.is_some());
     let list = Rect {
         y: area.y + top,
-        height: area.height.saturating_sub(top + 1 + bottom),
+        height: area.height.saturating_sub(top + 1 + bottom + undo_rows),
         ..area
     };
+    if let Some(words) = &undo {
+        let row = Rect {
+            y: area.bottom().saturating_sub(bottom + 1),
+            height: 1,
+            ..area
+        };
+        undo_view(words, row, buf, look);
+    }
     list_view(home, list, buf, look, fx);
     let row = Rect {
         y: area.bottom() - bottom,
@@ -160,6 +177,20 @@ fn prompt(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) -> Option<Posit
         .map(|_| Position::new(row.x + (label.len() + before - skip) as u16, row.y))
 }
 
+/// Draws what was deleted, and which key brings it back.
+fn undo_view(words: &str, row: Rect, buf: &mut Buffer, look: &Look) {
+    let theme = &look.theme;
+    let key = keymap::binding(Command::Undelete, Context::Home)
+        .map(|b| look.keys.key(b))
+        .unwrap_or_default();
+    let pieces = [
+        (words, theme.warn),
+        (&key, theme.key),
+        (" brings it back, for ten minutes", theme.dim),
+    ];
+    look::pieces(buf, row, &pieces);
+}
+
 /// Draws what the new session gets, and which keys change it.
 fn wishes(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
     let theme = &look.theme;
@@ -193,7 +224,7 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
         return;
     }
     let selected = home.spot();
-    let is_selected = |line: &Line<'_>| line_spot(line).is_some_and(|s| Some(s) == selected);
+    let is_selected = |line: &Line<'_>| line.spot().is_some_and(|s| Some(s) == selected);
     let lines = home.lines();
     let at = lines.iter().position(is_selected).unwrap_or(0);
     let height = usize::from(area.height).max(1);
@@ -222,6 +253,15 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
                 let words = "       no other conversation within it";
                 look::pieces(buf, row, &[(words, look.theme.dim)]);
             }
+            Line::Said => {
+                let words = " where it was said";
+                look::pieces(buf, row, &[(words, look.theme.dim)]);
+            }
+            Line::Hit(hit) => hit_view(hit, row, buf, look, fx.now_ms, is_selected(line)),
+            Line::Archived(count) if !home.filter.is_empty() => {
+                let words = format!(" archived {count}");
+                look::pieces(buf, row, &[(&words, look.theme.dim)]);
+            }
             Line::Archived(count) => {
                 let glyph = look.glyph(if home.archived_shown {
                     Glyph::Unfolded
@@ -245,18 +285,37 @@ fn list_view(home: &mut Home, area: Rect, buf: &mut Buffer, look: &Look, fx: &Ef
                 );
             }
         }
-        spots.extend(line_spot(line).map(|spot| (row.y, spot)));
+        spots.extend(line.spot().map(|spot| (row.y, spot)));
     }
     home.first = first;
     home.spots = spots;
 }
 
-fn line_spot(line: &Line<'_>) -> Option<Spot> {
-    match line {
-        Line::Row(row) => Some((row.id.clone(), ConversationId::ROOT)),
-        Line::Child(row, child) => Some((row.id.clone(), child.id)),
-        Line::Blank | Line::Group { .. } | Line::Childless | Line::Archived(_) => None,
-    }
+/// Draws a place where the words that are looked for were said.
+fn hit_view(hit: &Hit, row: Rect, buf: &mut Buffer, look: &Look, now_ms: u64, selected: bool) {
+    let theme = &look.theme;
+    let pointer = if selected {
+        look.glyph(Glyph::Pointer)
+    } else {
+        " "
+    };
+    let cols = usize::from(row.width);
+    let at = clock::when(hit.at_ms, now_ms, look.utc_offset_minutes);
+    let archived = if hit.archived { "archived · " } else { "" };
+    let title = text::visible(&hit.title).into_owned();
+    let title = text::cut(&title, cols / 3).to_string();
+    let note = format!("  {archived}{title} {} {at} ", look.glyph(Glyph::Dot));
+    let pieces = search::pieces(hit, cols.saturating_sub(text::width(&note) + 3));
+    let mut left = vec![
+        (" ", theme.text),
+        (pointer, theme.accent),
+        (" ", theme.text),
+    ];
+    left.extend(pieces.iter().map(|(piece, found)| {
+        let style = if *found { theme.strong } else { theme.text };
+        (piece.as_str(), style)
+    }));
+    sides(buf, row, &left, &[(&note, theme.dim)]);
 }
 
 /// Draws a conversation within a session.
@@ -463,5 +522,5 @@ fn hints(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) {
             "restore".clone_into(words);
         }
     }
-    hint_row(&hints, row, buf, look);
+    hint_row_with(&hints, Kept::Last, row, buf, look);
 }

@@ -2,6 +2,7 @@
 //! It opens nothing, has no clock and no randomness, and draws only into a buffer of its own.
 
 pub mod app;
+mod around;
 mod bindings;
 mod clock;
 mod commands;
@@ -29,12 +30,15 @@ mod notice;
 mod palette;
 mod picker;
 mod question;
+mod search;
 mod server;
+mod settings;
 mod share;
 mod snapshot;
 pub mod text;
 pub mod theme;
 pub mod transcript;
+mod usage;
 mod welcome;
 mod wishes;
 

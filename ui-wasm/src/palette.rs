@@ -198,24 +198,52 @@ pub(crate) fn model_items(
         let now = current == Some(name.as_str());
         Item::new(Choice::Model(info.model.clone()), name, note).current(now)
     };
-    let items = models.models.iter().map(item).collect();
+    let mut items: Vec<Item> = models.models.iter().map(item).collect();
+    if current.is_some() {
+        let choice = Choice::Command(Command::MakeDefault);
+        let words = "make the present one the default of new sessions";
+        items.push(Item::new(choice, words, "/default"));
+    }
     (items, format!("more models: write {}", models.config_path))
 }
 
-/// Returns the thinking levels.
-pub(crate) fn thinking(current: Thinking) -> Picker {
-    let levels = [
+/// Returns models that were found and are in no list yet.
+pub(crate) fn found_models(
+    found: &replies::ModelsFound,
+    listed: Option<&replies::Models>,
+) -> Vec<Item> {
+    let known = |info: &porthole_protocol::ModelInfo| {
+        listed.is_some_and(|l| l.models.iter().any(|m| m.model == info.model))
+    };
+    let others = found.models.iter().filter(|info| !known(info));
+    others
+        .map(|info| {
+            let choice = Choice::Model(info.model.clone());
+            Item::new(choice, info.model.to_string(), info.source.clone())
+        })
+        .collect()
+}
+
+/// Returns the thinking levels; those that the model does not have are off with it, and say so.
+pub(crate) fn thinking(current: Thinking, levels: Option<&[Thinking]>) -> Picker {
+    let all = [
         (Thinking::Off, "answers at once"),
         (Thinking::Low, "a little"),
         (Thinking::Medium, "for harder things"),
         (Thinking::High, "as much as the model may"),
     ];
+    let has = |level| level == Thinking::Off || levels.is_none_or(|all| all.contains(&level));
     let item = |(level, note)| {
+        let note = if has(level) {
+            note
+        } else {
+            "this model does not have it"
+        };
         Item::new(Choice::Thinking(level), thinking_word(level), note).current(level == current)
     };
     Picker::new(
         "thinking",
-        levels.into_iter().map(item).collect(),
+        all.into_iter().map(item).collect(),
         "holds from the next request on",
     )
 }

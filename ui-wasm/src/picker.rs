@@ -14,8 +14,10 @@ use ratatui_core::{
 
 use crate::{
     editor::Editor,
+    home::Spot,
     keymap::Command,
     look::{self, Glyph, Look},
+    settings::SettingChoice,
     share::ShareChoice,
     text,
 };
@@ -27,6 +29,8 @@ pub(crate) enum Choice {
     Command(Command),
     /// A session.
     Session(SessionId),
+    /// A place where something was said that is looked for, and the words that were found.
+    Hit(Spot, String),
     /// The list of sessions.
     Home,
     /// A model.
@@ -49,6 +53,8 @@ pub(crate) enum Choice {
     Told(Option<String>),
     /// Something said before, to be answered: who said it, and what.
     Reply(String, String),
+    /// Something about settings.
+    Setting(SettingChoice),
     /// Something that was asked back about, and is wanted.
     Sure(Sure),
     /// Nothing after all: it closes the list.
@@ -116,6 +122,10 @@ pub(crate) struct Picker {
     footer: String,
     query: Editor,
     items: Vec<Item>,
+    /// How many rows at the end came for what is typed now, and are always shown.
+    more: usize,
+    /// What the typed text is for, where it is not for finding.
+    field: Option<String>,
     shown: Vec<usize>,
     at: usize,
     first: usize,
@@ -131,6 +141,8 @@ pub(crate) enum Picked {
     Closed,
     /// Something was chosen.
     Chosen(Choice),
+    /// A text was typed for a setting: its name, and the text.
+    Typed(String, String),
 }
 
 impl Picker {
@@ -147,15 +159,52 @@ impl Picker {
             query: Editor::default(),
             shown: (0..items.len()).collect(),
             items,
+            more: 0,
+            field: None,
             at,
             first: 0,
             area: Rect::default(),
         }
     }
 
+    /// Returns a list without rows that takes a text for a setting.
+    pub(crate) fn field(
+        title: impl Into<String>,
+        key: impl Into<String>,
+        footer: impl Into<String>,
+    ) -> Self {
+        let items = vec![Item::words("type the value; Enter saves it")];
+        Self {
+            field: Some(key.into()),
+            ..Self::new(title, items, footer)
+        }
+    }
+
+    /// Returns whether this is the list with a title.
+    pub(crate) fn is_titled(&self, title: &str) -> bool {
+        self.title == title
+    }
+
+    /// Returns what is typed.
+    pub(crate) fn query(&self) -> &str {
+        self.query.text()
+    }
+
+    /// Puts rows that came for what is typed below the others, in place of those that came before.
+    pub(crate) fn put_more(&mut self, more: Vec<Item>) {
+        self.items.truncate(self.items.len() - self.more);
+        self.more = more.len();
+        self.items.extend(more);
+        let (at, first) = (self.at, self.first);
+        self.find();
+        self.at = at.min(self.shown.len().saturating_sub(1));
+        self.first = first;
+    }
+
     /// Replaces the rows, e.g. when they arrive late; what was typed stays.
     pub(crate) fn fill(&mut self, items: Vec<Item>, footer: impl Into<String>) {
         self.items = items;
+        self.more = 0;
         self.footer = footer.into();
         self.find();
         if self.query.is_empty() {
@@ -337,6 +386,9 @@ impl Picker {
     }
 
     fn choose(&self) -> Picked {
+        if let Some(key) = &self.field {
+            return Picked::Typed(key.clone(), self.query.text().to_owned());
+        }
         match self.shown.get(self.at).map(|i| &self.items[*i].choice) {
             None | Some(Choice::Nothing) => Picked::Open,
             Some(Choice::No) => Picked::Closed,
@@ -345,12 +397,18 @@ impl Picker {
     }
 
     fn find(&mut self) {
-        let labels: Vec<String> = self
-            .items
+        let own = self.items.len() - self.more;
+        if self.field.is_some() {
+            return;
+        }
+        let labels: Vec<String> = self.items[..own]
             .iter()
             .map(|i| format!("{} {}", i.label, i.note))
             .collect();
         self.shown = ranked(self.query.text(), &labels);
+        if !self.query.is_empty() {
+            self.shown.extend(own..self.items.len());
+        }
         self.at = 0;
         self.first = 0;
     }

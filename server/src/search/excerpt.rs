@@ -21,7 +21,7 @@ pub struct Excerpt {
 /// Returns the piece in which most of the words stand.
 pub fn excerpt(question: &Question, text: &str) -> Excerpt {
     let places = question.places(text);
-    let begin = best(&places, question.count()).map_or(0, |place| place.from);
+    let begin = best(&places, question.terms()).map_or(0, |place| place.from);
     let from = back(text, begin, BEFORE);
     let mut out = Line::default();
     if from > 0 {

@@ -72,7 +72,7 @@ impl Question {
     }
 
     /// Returns how many terms there are.
-    pub fn count(&self) -> usize {
+    pub fn terms(&self) -> usize {
         self.terms.len()
     }
 

@@ -137,7 +137,7 @@ fn hit(question: &Question, found: &Candidate, title: Title) -> Hit {
 /// people's words more than tools'.
 fn score(question: &Question, candidate: &Candidate) -> f64 {
     let text = &candidate.doc.words.text;
-    let mut counts = vec![0.0; question.count()];
+    let mut counts = vec![0.0; question.terms()];
     for place in question.places(text) {
         counts[place.term] += if place.whole { 1.0 } else { 0.5 };
     }

@@ -176,6 +176,8 @@ impl World {
             | Effect::Close { .. }
             | Effect::CutOff { .. }
             | Effect::PresenceLater { .. }
+            | Effect::Index(_)
+            | Effect::Entries { .. }
             | Effect::Serve { .. } => {}
         }
     }

@@ -35,4 +35,4 @@ pub mod wire;
 
 pub use mcp::{McpServer, mcp_servers};
 pub use session::{RunError, run};
-pub use store::{Kept, Shelf, ShelfError, import, settle_copy};
+pub use store::{Kept, Shelf, ShelfError, import, settle_copy, with_store_held};

@@ -61,12 +61,17 @@ impl App {
             (None, None) => Picked::Open,
         };
         self.picked(picked);
+        self.look_further();
     }
 
     pub(super) fn picked(&mut self, picked: Picked) {
         match picked {
             Picked::Open => {}
             Picked::Closed => self.picker = None,
+            Picked::Typed(key, text) => {
+                self.picker = None;
+                self.typed_setting(&key, &text);
+            }
             Picked::Chosen(choice) => {
                 let at = self.picker.take().map_or(0, |p| p.place_of_choice());
                 let changes_a_line =
@@ -94,8 +99,9 @@ impl App {
     fn key_prompt(&mut self, key: Key) {
         match key.code {
             KeyCode::Enter => {
-                if let Some((session, conversation)) = self.home.enter(&mut self.fx) {
-                    self.open(session, conversation);
+                if let Some(spot) = self.home.enter(&mut self.fx) {
+                    let words = self.home.found_words(&spot);
+                    self.open_at(spot, words);
                 }
             }
             KeyCode::Escape => self.home.leave(),
@@ -121,11 +127,11 @@ impl App {
         };
         match (command, typed(key)) {
             (Some(Command::Interrupt), _) => self.home.leave(),
-            (Some(command), _) if field.apply(command) => self.home.field_changed(),
+            (Some(command), _) if field.apply(command) => self.field_changed(),
             (Some(command), _) => self.run(command, ""),
             (None, Some(c)) => {
                 field.typed(c);
-                self.home.field_changed();
+                self.field_changed();
             }
             (None, None) => {}
         }
@@ -335,10 +341,11 @@ impl App {
         let may_send = self.fx.may_send() && !missing;
         if let Some(picker) = &mut self.picker {
             picker.paste(text);
+            self.look_further();
         } else if self.open.is_none() {
             if let Some(field) = self.home.field() {
                 field.put(&text.replace('\n', " "));
-                self.home.field_changed();
+                self.field_changed();
             }
         } else if let Some(screen) = self.screen() {
             if screen.focus == Focus::Finding {
@@ -411,8 +418,9 @@ impl App {
             self.picked(picked);
         } else if self.open.is_some() {
             self.press_conversation(col, row);
-        } else if let Some((session, conversation)) = self.home.click(row) {
-            self.open(session, conversation);
+        } else if let Some(spot) = self.home.click(row) {
+            let words = self.home.found_words(&spot);
+            self.open_at(spot, words);
         }
     }
 

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 
 use super::App;
 use crate::{
-    conversation_view::Around, effects::Effects, notice::Tone, palette, picker::Choice,
-    server::News, share::ShareChoice,
+    around::Around, effects::Effects, notice::Tone, palette, picker::Choice, server::News,
+    share::ShareChoice,
 };
 
 type Reply = Result<Box<RawValue>, CallError>;
@@ -61,6 +61,7 @@ impl App {
                     self.ask_for_models(practice);
                 }
             }
+            (Topic::Settings, TopicState::Settings(state)) => self.took_settings(*state),
             _ => return,
         }
         self.dirty = true;
@@ -103,6 +104,10 @@ impl App {
                     self.dirty |= self.open.as_ref() == Some(&key);
                 }
             }
+            (Topic::Settings, TopicDelta::Settings(state)) => {
+                self.took_settings((**state).clone());
+                self.dirty = true;
+            }
             _ => {}
         }
     }
@@ -134,6 +139,9 @@ impl App {
         if matches!(call, Call::Models {}) && self.picker.is_some() {
             self.fx.call(Call::Models {});
         }
+        if matches!(call, Call::Search { .. }) {
+            self.ask_search();
+        }
         self.dirty = true;
     }
 
@@ -146,14 +154,14 @@ impl App {
                 | Call::OutputRead { .. }
                 | Call::FilesFind { .. }
                 | Call::Models {}
+                | Call::ModelsFind { .. }
+                | Call::PromptsList { .. }
+                | Call::Responses { .. }
+                | Call::SettingsGet {}
                 | Call::Search { .. }
                 | Call::ShareList { .. }
                 | Call::DeviceList {}
-                | Call::SettingsGet {}
-                | Call::ModelsFind { .. }
                 | Call::ModelsScope {}
-                | Call::PromptsList { .. }
-                | Call::Responses { .. }
         );
         if result.is_ok() && !by_itself {
             self.fx.notice.clear_error();
@@ -218,9 +226,6 @@ impl App {
             Call::DeviceList {} => {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
             }
-            Call::Search { .. } => {
-                let _: Option<replies::Found> = read(result, &mut self.fx);
-            }
             Call::SessionExport { .. } => {
                 let _: Option<replies::Exported> = read(result, &mut self.fx);
             }
@@ -238,25 +243,53 @@ impl App {
             | Call::ArchiveChild { .. }
             | Call::Move { .. }
             | Call::ShareRevoke { .. }
-            | Call::DeviceSignOut { .. }
-            | Call::SessionDelete { .. } => {
+            | Call::DeviceSignOut { .. } => {
                 let _: Option<replies::Done> = read(result, &mut self.fx);
             }
             Call::SessionRestore { session } => self.brought_back(&session, result),
+            Call::Search { text, .. } => {
+                let found = read::<replies::Found>(result, &mut self.fx).unwrap_or_default();
+                self.took_found(text, found);
+            }
+            Call::SessionDelete { session } => {
+                if read::<replies::Done>(result, &mut self.fx).is_none() {
+                    self.home.not_deleted(&session);
+                }
+            }
             Call::SettingsGet {} | Call::SettingsSave { .. } => {
-                let _: Option<porthole_protocol::SettingsState> = read(result, &mut self.fx);
+                if let Some(state) = read(result, &mut self.fx) {
+                    self.took_settings(state);
+                }
             }
             Call::ModelsFind { .. } => {
-                let _: Option<replies::ModelsFound> = read(result, &mut self.fx);
+                if let Some(found) = read::<replies::ModelsFound>(result, &mut self.fx) {
+                    self.took_found_models(&found);
+                }
             }
             Call::ModelsScope {} => {
-                let _: Option<replies::Scope> = read(result, &mut self.fx);
+                if let Some(scope) = read(result, &mut self.fx) {
+                    self.took_scope(scope);
+                }
             }
-            Call::PromptsList { .. } => {
-                let _: Option<replies::Prompts> = read(result, &mut self.fx);
+            Call::PromptsList {
+                session,
+                conversation,
+            } => {
+                let prompts = read::<replies::Prompts>(result, &mut self.fx);
+                if let Some(screen) = self.screens.get_mut(&(session, conversation)) {
+                    screen.composer.prompts_arrived(prompts.unwrap_or_default());
+                }
             }
-            Call::Responses { .. } => {
-                let _: Option<replies::Responses> = read(result, &mut self.fx);
+            Call::Responses {
+                session,
+                conversation,
+                ..
+            } => {
+                let responses = read::<replies::Responses>(result, &mut self.fx);
+                let is_open = self.open == Some((session, conversation));
+                if let Some(responses) = responses.filter(|_| is_open) {
+                    self.took_responses(&responses);
+                }
             }
             Call::SessionClone { .. } => {
                 if let Some(made) = read::<replies::Created>(result, &mut self.fx) {
@@ -427,6 +460,18 @@ impl App {
             picker.fill(items, footer);
         }
         self.models = Some(models);
+    }
+
+    fn took_found_models(&mut self, found: &replies::ModelsFound) {
+        let more = palette::found_models(found, self.models.as_ref());
+        if let Some(picker) = self
+            .picker
+            .as_mut()
+            .filter(|p| p.offers(|c| matches!(c, Choice::Model(_))))
+        {
+            picker.put_more(more);
+        }
+        self.look_further();
     }
 }
 

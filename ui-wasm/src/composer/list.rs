@@ -1,6 +1,11 @@
 //! The list above the message: commands after `/`, files after `@`. What is chosen in it takes the place of what was typed.
 
-use porthole_protocol::replies::Files;
+use std::borrow::Cow;
+
+use porthole_protocol::{
+    PromptKind, PromptRow,
+    replies::{Files, Prompts},
+};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use super::Composer;
@@ -29,6 +34,10 @@ impl Composer {
                 self.editor.set(&format!("/{id} "));
                 self.completion_off = true;
             }
+            (Some(Offer::Prompt(prompt)), _) => {
+                self.editor.set(&format!("/{} ", prompt.name));
+                self.completion_off = true;
+            }
             (Some(Offer::File(path)), Some(mention)) => {
                 let word = mention::written(path);
                 self.editor.replace(mention.start, &word);
@@ -37,6 +46,33 @@ impl Composer {
             }
             _ => {}
         }
+    }
+
+    /// Takes Enter for an open list whose selected row is a template or skill that is not written out; returns whether it did.
+    pub(crate) fn complete_prompt(&mut self) -> bool {
+        let listed = self.listed();
+        let at = self.completion.min(listed.len().saturating_sub(1));
+        let open = match listed.get(at).filter(|_| self.is_listing()) {
+            Some(Offer::Prompt(prompt)) => {
+                self.editor.text().strip_prefix('/') != Some(prompt.name.as_str())
+            }
+            _ => false,
+        };
+        if open {
+            self.complete();
+        }
+        open
+    }
+
+    /// Returns whether templates and skills are wanted that are not those of this version.
+    pub(crate) fn wants_prompts(&self, version: u64) -> bool {
+        let known = self.prompts.as_ref().map(|prompts| prompts.version);
+        self.editor.text().starts_with('/') && known.is_none_or(|known| known < version)
+    }
+
+    /// Takes the templates and skills.
+    pub(crate) fn prompts_arrived(&mut self, prompts: Prompts) {
+        self.prompts = Some(prompts);
     }
 
     /// Takes Enter for an open list of files: it completes, unless the path is written out already; returns whether it did.
@@ -85,7 +121,13 @@ impl Composer {
 
     pub(super) fn listed(&self) -> Vec<Offer> {
         match self.editor.text().strip_prefix('/') {
-            Some(word) if !word.contains(char::is_whitespace) => listed_commands(word),
+            Some(word) if !word.contains(char::is_whitespace) => {
+                let prompts = self.prompts.iter().flat_map(|p| &p.prompts);
+                let fitting = prompts.filter(|p| p.name.starts_with(word));
+                let mut listed = listed_commands(word);
+                listed.extend(fitting.cloned().map(Offer::Prompt));
+                listed
+            }
             _ => self.listed_files(),
         }
     }
@@ -137,16 +179,32 @@ impl Composer {
                 " "
             };
             let (name, title) = match offer {
-                Offer::Command { id, title, .. } => (format!(" /{id:<11}"), *title),
+                Offer::Command { id, title, .. } => (format!(" /{id:<11}"), Cow::Borrowed(*title)),
+                Offer::Prompt(prompt) => {
+                    let kind = match prompt.kind {
+                        PromptKind::Template => "template",
+                        PromptKind::Skill => "skill",
+                    };
+                    let name = format!("{} {}", prompt.name, prompt.arguments);
+                    let name = text::visible(name.trim_end()).into_owned();
+                    let about = text::visible(&prompt.description).into_owned();
+                    (
+                        format!(" /{name:<11}"),
+                        Cow::Owned(format!(" {kind}: {about}")),
+                    )
+                }
                 Offer::File(path) => {
                     let room = usize::from(row.width).saturating_sub(2);
-                    (format!(" {}", text::cut_middle(path, room)), "")
+                    (
+                        format!(" {}", text::cut_middle(path, room)),
+                        Cow::Borrowed(""),
+                    )
                 }
             };
             let pieces = [
                 (mark, style),
                 (name.as_str(), style),
-                (title, look.theme.dim),
+                (title.as_ref(), look.theme.dim),
             ];
             look::pieces(buf, row, &pieces);
         }
@@ -161,6 +219,8 @@ pub(super) enum Offer {
         id: &'static str,
         title: &'static str,
     },
+    /// A template or skill.
+    Prompt(PromptRow),
     /// A path below the working directory.
     File(String),
 }

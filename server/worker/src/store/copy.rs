@@ -10,6 +10,20 @@ use super::{StoreError, lock::Lock, schema};
 const GOES_ON: &str =
     "SELECT EXISTS (SELECT 1 FROM turns WHERE open) OR EXISTS (SELECT 1 FROM shells WHERE open)";
 
+/// How long a copy waits for who reads in the store.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Does something with the files of a session while no other process or thread has its store. Blocks.
+///
+/// # Errors
+/// Where someone else keeps the store.
+pub fn with_store_held<T>(folder: &Path, work: impl FnOnce() -> T) -> Result<T, CallError> {
+    let lock = Lock::take(folder, PATIENCE).map_err(|error| error.to_call_error())?;
+    let done = work();
+    drop(lock);
+    Ok(done)
+}
+
 /// Settles a copied store in `folder`: what a person allowed in the one session is not allowed in the other. Blocks.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::record::{ConversationRow, Loaded, Record};
-pub use copy::settle_copy;
+pub use copy::{settle_copy, with_store_held};
 pub(crate) use history::{Lineage, Page};
 pub use imported::import;
 pub use kept::{Kept, Shelf, ShelfError};

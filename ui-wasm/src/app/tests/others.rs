@@ -375,21 +375,39 @@ fn a_failed_input_says_how_it_is_tried_again() {
 }
 
 #[test]
-fn what_was_used_is_told_on_demand_and_escape_takes_a_notice_away() {
+fn what_was_used_is_shown_in_all_and_by_response() {
     let mut state = talked();
     state.info.usage.input = Some(12_000);
     state.info.usage.output = Some(3_400);
     state.info.usage.cache_read = Some(9_000);
-    let mut world = World::with(100, 16, state);
-    world.text("/usage ");
-    world.keys(&["enter"]);
-    let screen = world.screen();
+    state.info.usage.cost_nanos = Some(420_000_000);
+    state.info.unpriced = 1;
+    let mut world = World::with(100, 20, state);
     assert!(
-        screen.contains("12,000 tokens in, 3,400 out, 75 % of it from the cache"),
-        "{screen}"
+        world.screen().contains("38 % ▰▰▱▱▱ $0.42"),
+        "{}",
+        world.screen()
     );
+    world.text("/usage ");
+    world.asked.clear();
+    world.keys(&["enter"]);
+    let (id, call) = called(&mut world);
+    assert_eq!(call["method"], "usage.responses");
+    let usage = json!({"input": 900, "output": 40, "cache_read": 450, "cache_write": null, "cost_nanos": 3_000_000});
+    world.reply(id, json!({"has_older": false, "responses": [{"entry": 4, "at_ms": NOW, "model": {"provider": "p", "model": "m"},
+        "usage": usage, "stop": "end_turn", "incomplete": false}]}));
+    let screen = world.screen();
+    for words in [
+        "12,000 in, 3,400 out",
+        "$0.42, and one response without a price",
+        "75 % of the input came from the provider's cache",
+        "900 in, 40 out, 50 % cached · p/m",
+        "$0.003",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
     world.keys(&["esc"]);
-    assert!(!world.screen().contains("tokens in"));
+    assert!(!world.screen().contains("tokens"));
 }
 
 #[test]

@@ -226,3 +226,220 @@ fn another_session_that_waits_is_told_where_one_works() {
         world.screen()
     );
 }
+
+/// The last call, as it is on the wire.
+fn called(world: &mut World) -> (u64, serde_json::Value) {
+    let (id, call) = world.calls().pop().expect("a call");
+    (id, serde_json::to_value(call).expect("plain data"))
+}
+
+#[test]
+fn a_deleted_session_is_gone_at_once_and_comes_back_for_ten_minutes() {
+    let mut world = World::with(90, 24, talked());
+    world.keys(&["alt-h", "down"]);
+    world.asked.clear();
+    world.keys(&["d"]);
+    let (id, call) = called(&mut world);
+    assert_eq!(
+        call,
+        json!({"method": "session.delete", "params": {"session": "s2"}})
+    );
+    world.reply(id, json!({}));
+    world.frame(json!({"delta": {"topic": "sessions", "epoch": 1, "seq": 1, "delta": {"sessions": {"gone": {"id": "s2"}}}}}));
+    let screen = world.screen();
+    let undo = "deleted “port the importer to streams”  U brings it back, for ten minutes";
+    assert!(
+        screen.contains(undo) || screen.contains(&undo.replace(" U ", " u ")),
+        "{screen}"
+    );
+    world.asked.clear();
+    world.keys(&["u"]);
+    let (_, call) = called(&mut world);
+    assert_eq!(
+        call,
+        json!({"method": "session.restore", "params": {"session": "s2"}})
+    );
+    world.keys(&["d"]);
+    world.wait(601_000);
+    assert!(!world.screen().contains("brings it back, for"));
+    world.asked.clear();
+    world.keys(&["u"]);
+    assert!(world.calls().is_empty());
+}
+
+fn hit(entry: u64) -> serde_json::Value {
+    json!({"session": "s1", "title": "fix the flaky retry test", "archived": false, "conversation": 1, "entry": entry,
+        "at_ms": NOW, "author": "you", "snippet": "The retry test fails about once in ten runs.", "matches": [[4, 9]]})
+}
+
+#[test]
+fn words_are_searched_in_what_was_said_and_a_hit_opens_there() {
+    let mut state = talked();
+    state.has_older = true;
+    for entry in &mut state.entries {
+        entry.id.0 += 100;
+    }
+    let mut world = World::with(100, 24, state.clone());
+    world.keys(&["alt-h", "/"]);
+    world.asked.clear();
+    world.text("retry");
+    let (id, call) = {
+        let mut calls = world.calls();
+        assert_eq!(calls.len(), 1, "one search at a time: {calls:?}");
+        calls.remove(0)
+    };
+    assert!(matches!(call, Call::Search { text, .. } if text == "re"));
+    world.reply(id, json!({"hits": [], "next": null, "behind": false}));
+    let (id, call) = world.calls().pop().expect("the search goes on");
+    assert!(matches!(call, Call::Search { text, .. } if text == "retry"));
+    world.reply(id, json!({"hits": [hit(1)], "next": null, "behind": false}));
+    let screen = world.screen();
+    assert!(
+        screen.contains("where it was said") && screen.contains("The retry test fails"),
+        "{screen}"
+    );
+    world.keys(&["down"]);
+    world.asked.clear();
+    world.keys(&["enter"]);
+    world.snapshot(&state);
+    assert!(
+        world.screen().contains("going back to what was found"),
+        "{}",
+        world.screen()
+    );
+    let (id, call) = world
+        .calls()
+        .into_iter()
+        .find(|(_, c)| matches!(c, Call::History { .. }))
+        .expect("history");
+    assert!(matches!(call, Call::History { before: Some(id), .. } if id.0 == 101));
+    let older = talked().entries;
+    world.reply(id, json!({"entries": older, "has_older": false}));
+    let screen = world.screen();
+    assert!(
+        !screen.contains("going back") && screen.contains("The retry test fails"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn the_switcher_finds_what_was_said_too() {
+    let mut world = World::with(100, 24, talked());
+    world.keys(&["ctrl-p"]);
+    world.asked.clear();
+    world.text("te");
+    let (id, call) = world.calls().pop().expect("a call");
+    assert!(matches!(call, Call::Search { .. }));
+    world.reply(id, json!({"hits": [hit(1)], "next": null, "behind": false}));
+    let screen = world.screen();
+    assert!(
+        screen.contains("The retry test fails about once"),
+        "{screen}"
+    );
+    world.keys(&["up", "enter"]);
+    let focus = world.app.screen().map(|screen| screen.focus);
+    assert_eq!(focus, Some(crate::conversation::Focus::Reading));
+}
+
+#[test]
+fn settings_are_listed_changed_and_shown_as_they_are_then() {
+    let mut world = World::with(100, 30, talked());
+    world.text("/settings ");
+    world.keys(&["enter"]);
+    let state = |policy: &str| json!({"version": 1, "settings": {"policy": policy}, "path": "~/settings.toml", "fault": {"line": 3, "message": "`x` is no setting"}});
+    world.frame(json!({"snapshot": {"topic": "settings", "epoch": 1, "seq": 0, "state": {"settings": state("ask")}}}));
+    let screen = world.screen();
+    for words in [
+        "what tools may do in new sessions",
+        "line 3: `x` is no setting",
+        "kept in ~/settings.toml",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    world.text("what tools");
+    world.keys(&["enter"]);
+    world.text("auto");
+    world.asked.clear();
+    world.keys(&["enter"]);
+    let (id, call) = called(&mut world);
+    assert_eq!(call["method"], "settings.save");
+    assert_eq!(
+        call["params"]["changes"],
+        json!([{"key": "policy", "value": "auto"}])
+    );
+    world.reply(id, state("auto"));
+    let line = |screen: &str| {
+        screen
+            .lines()
+            .find(|l| l.contains("what tools may do"))
+            .map(str::to_owned)
+    };
+    assert!(
+        line(&world.screen()).is_some_and(|l| l.contains("auto")),
+        "{}",
+        world.screen()
+    );
+    world.text("your name");
+    world.keys(&["enter"]);
+    world.text("Ada");
+    world.asked.clear();
+    world.keys(&["enter"]);
+    let (_, call) = called(&mut world);
+    assert_eq!(
+        call["params"]["changes"],
+        json!([{"key": "owner_name", "value": "\"Ada\""}])
+    );
+}
+
+#[test]
+fn the_model_of_a_conversation_becomes_the_default_and_the_next_one_is_stepped_to() {
+    let mut world = World::with(90, 24, talked());
+    world.text("/default ");
+    world.asked.clear();
+    world.keys(&["enter"]);
+    let (_, call) = called(&mut world);
+    let changes = json!([{"key": "model", "value": "\"anthropic/claude-sonnet\""}, {"key": "thinking", "value": "low"}]);
+    assert_eq!(call["params"]["changes"], changes);
+    world.asked.clear();
+    world.keys(&["alt-g"]);
+    let (id, call) = called(&mut world);
+    assert_eq!(call["method"], "models.scope");
+    let model = |name: &str| json!({"provider": "anthropic", "model": name});
+    let models = json!([{"model": model("claude-sonnet"), "thinking": null}, {"model": model("claude-opus"), "thinking": "high"}]);
+    world.asked.clear();
+    world.reply(id, json!({"models": models, "unmatched": []}));
+    let (_, call) = called(&mut world);
+    assert_eq!(call["method"], "conversation.configure");
+    assert_eq!(
+        (&call["params"]["model"], &call["params"]["thinking"]),
+        (&model("claude-opus"), &json!("high"))
+    );
+}
+
+#[test]
+fn templates_and_skills_are_completed_and_sent_as_they_are_written() {
+    let mut state = talked();
+    state.info.prompts = 2;
+    let mut world = World::with(90, 24, state);
+    world.asked.clear();
+    world.text("/rev");
+    let (id, call) = called(&mut world);
+    assert_eq!(call["method"], "prompts.list");
+    let row = json!({"name": "review", "description": "look at a change", "arguments": "<file>", "kind": "template", "path": "~/p/review.md"});
+    world.reply(id, json!({"prompts": [row], "faults": [], "version": 2}));
+    let screen = world.screen();
+    assert!(
+        screen.contains("/review <file>") && screen.contains("template: look at a change"),
+        "{screen}"
+    );
+    world.keys(&["enter"]);
+    assert_eq!(world.draft(), "/review ");
+    world.text("a.rs");
+    world.asked.clear();
+    world.keys(&["enter"]);
+    let (_, call) = called(&mut world);
+    assert_eq!(
+        (&call["method"], &call["params"]["text"]),
+        (&json!("conversation.submit"), &json!("/review a.rs"))
+    );
+}

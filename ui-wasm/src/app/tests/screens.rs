@@ -229,7 +229,7 @@ fn home_with_nothing_in_it_says_what_to_do() {
 
 
 
-      ↑↓ move · Enter open · n new · / search · p pin · r rename · e archive
+      ↑↓ move · Enter open · n new · / search · p pin · r rename · Ctrl-K commands
     no cursor
     "#);
 }
@@ -246,9 +246,9 @@ fn the_palette_finds_by_typing() {
       │ think                                                                    │
       │                                                                          │
       │ ▸ choose how much the model thinks                                 Alt-T │
+      │   make this model and thinking the default of new sessions               │
       │   show or fold what the model thinks                              Ctrl-T │
       └──────────────────────────────────────────────────────────────────────────┘
-
         ✓ shell   cargo test retry -- --nocap… 12 runs, 1 failed             8.4 s
 
         The jitter could be longer than the back-off itself, so two attempts met
@@ -329,7 +329,7 @@ fn help_shows_every_key() {
      │                               the start does it too  /detach               │
      │   Esc                         stop the turn; then clear the message  /stop │
      │   ! before a command runs it and the model sees it; !! keeps it from the   │
-     └─────────────────────────────────────────────────────────────── ↓ 131 more ─┘
+     └─────────────────────────────────────────────────────────────── ↓ 144 more ─┘
     no cursor
     "#);
 }
@@ -419,7 +419,7 @@ fn without_the_glyphs_every_sign_has_a_stand_in() {
 
 
 
-      Up/Down move - Enter open - n new - / search - p pin - r rename - e archive
+      Up/Down move - Enter open - n new - / search - p pin - Ctrl-K commands
     no cursor
     "#);
 }
