@@ -399,7 +399,10 @@ mod tests {
         assert!(catalog.save_session(&deleted).expect("kept"));
         // Progress that was under way, and a person who is quicker than the removal.
         catalog.save_progress(&there).expect("kept");
-        assert_eq!(catalog.sessions().expect("reads"), [deleted.clone()]);
+        assert_eq!(
+            catalog.sessions().expect("reads"),
+            std::slice::from_ref(&deleted)
+        );
         assert!(catalog.save_session(&there).expect("restored"));
         assert!(!catalog.condemn(&there.id, 7).expect("looks"));
         assert!(catalog.save_session(&deleted).expect("kept"));
@@ -407,7 +410,10 @@ mod tests {
         assert!(catalog.condemn(&there.id, 7).expect("kept"));
         assert!(!catalog.save_session(&there).expect("too late"));
         assert_eq!(catalog.sessions().expect("reads"), []);
-        assert_eq!(catalog.condemned().expect("reads"), [there.id.clone()]);
+        assert_eq!(
+            catalog.condemned().expect("reads"),
+            std::slice::from_ref(&there.id)
+        );
         catalog.forget_session(&there.id).expect("forgotten");
         assert_eq!(catalog.condemned().expect("reads"), []);
     }

@@ -3,12 +3,11 @@
 
 use std::borrow::Cow;
 
-use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::{Buffer, CellWidth};
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 /// Longest grapheme cluster that one cell takes, in bytes; marks beyond are left out.
 pub const CLUSTER_BYTES: usize = 32;
@@ -21,9 +20,12 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(cluster_width).sum()
 }
 
-/// Returns how many columns one grapheme cluster takes: 0, 1 or 2.
+/// Returns how many columns one grapheme cluster takes, counted as the launcher does.
 pub fn cluster_width(cluster: &str) -> usize {
-    cluster.width().min(2)
+    match cluster.as_bytes() {
+        [0..=0x1F | 0x7F] => 0,
+        _ => usize::from(cluster.cell_width()),
+    }
 }
 
 fn is_plain(text: &str) -> bool {
@@ -352,12 +354,12 @@ fn put_cluster(buf: &mut Buffer, x: u16, y: u16, cluster: &str, wide: usize, sty
     if let Some(cell) = buf.cell_mut((x, y)) {
         cell.set_symbol(short_cluster(cluster)).set_style(style);
     }
-    if wide == 2
-        && let Some(cell) = buf.cell_mut((x + 1, y))
-    {
-        let bg = cell.bg;
-        cell.reset();
-        cell.set_bg(bg).set_style(style);
+    for column in (x + 1..).take(wide.saturating_sub(1)) {
+        if let Some(cell) = buf.cell_mut((column, y)) {
+            let bg = cell.bg;
+            cell.reset();
+            cell.set_bg(bg).set_style(style);
+        }
     }
 }
 

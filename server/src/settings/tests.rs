@@ -10,6 +10,9 @@ use super::*;
 /// The longest wait for a change.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A way to save a text, and its name.
+type Way<'a> = (&'a str, Box<dyn Fn(&str) + 'a>);
+
 fn change(key: &str, value: &str) -> [SettingChange; 1] {
     [SettingChange {
         key: key.to_owned(),
@@ -88,7 +91,7 @@ async fn every_way_to_save_is_seen_again_and_again_and_a_touch_is_none() {
         number = number % 15 + 2;
         format!("tools_at_once = {number}\n")
     };
-    let mut save: Vec<(&str, Box<dyn Fn(&str)>)> = vec![
+    let mut save: Vec<Way<'_>> = vec![
         (
             "in place",
             Box::new(|text| fs::write(&path, text).expect("written")),

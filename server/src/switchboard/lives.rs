@@ -170,6 +170,8 @@ impl World {
             }
             Effect::Send { frame, .. } => self.sent(&frame),
             Effect::Save(_)
+            | Effect::Index(_)
+            | Effect::Entries { .. }
             | Effect::Control { .. }
             | Effect::Close { .. }
             | Effect::CutOff { .. }

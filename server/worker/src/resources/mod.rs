@@ -49,17 +49,22 @@ impl Resources {
     /// Returns what was found, with the last good form of each file that is not good now.
     pub(crate) fn after(mut self, before: &Self) -> Self {
         for (path, ..) in &self.faults {
-            let rules = before.rules.iter().filter(|(of, _)| of == path);
-            self.rules.extend(rules.cloned());
-            let templates = before.templates.iter().filter(|t| t.path == *path);
-            self.templates.extend(templates.cloned());
-            let skills = before.skills.iter().filter(|s| s.path == *path);
-            self.skills.extend(skills.cloned());
+            let rules = before.rules.iter().enumerate();
+            for (at, rule) in rules.filter(|(_, (of, _))| of == path) {
+                self.rules.insert(at.min(self.rules.len()), rule.clone());
+            }
+            // It counted before what is farther away and has the same name, and still does.
+            for old in before.templates.iter().filter(|t| t.path == *path) {
+                self.templates.retain(|t| t.name != old.name);
+                self.templates.push(old.clone());
+            }
+            for old in before.skills.iter().filter(|s| s.path == *path) {
+                self.skills.retain(|s| s.name != old.name);
+                self.skills.push(old.clone());
+            }
         }
         self.templates.sort_by(|a, b| a.name.cmp(&b.name));
-        self.templates.dedup_by(|a, b| a.name == b.name);
         self.skills.sort_by(|a, b| a.name.cmp(&b.name));
-        self.skills.dedup_by(|a, b| a.name == b.name);
         self
     }
 

@@ -327,7 +327,7 @@ impl Client {
 
     fn take(&mut self, head: FromWorker, body: &str) {
         match head {
-            FromWorker::Ready => {}
+            FromWorker::Ready | FromWorker::Committed { .. } | FromWorker::Entries { .. } => {}
             FromWorker::OpenFailed { error } => self.refused = Some(error),
             FromWorker::Reply { id, .. } => {
                 let reply = match frame(body) {
