@@ -289,7 +289,7 @@ impl Picker {
             return None;
         }
         let cursor = self.view_query(inside, buf, look);
-        let footer = u16::from(!self.footer.is_empty() && inside.height > 5);
+        let footer = u16::from(!self.footer.is_empty() && inside.height > 4);
         let rows = usize::from(inside.height - 2 - footer);
         self.first = self
             .first

@@ -176,8 +176,6 @@ impl World {
             | Effect::Close { .. }
             | Effect::CutOff { .. }
             | Effect::PresenceLater { .. }
-            | Effect::Index(_)
-            | Effect::Entries { .. }
             | Effect::Serve { .. } => {}
         }
     }
