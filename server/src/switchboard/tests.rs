@@ -195,7 +195,6 @@ fn a_guest_sees_one_row_and_no_change_of_others() {
             lane: Lane::Topic(Topic::Sessions),
             frame,
         },
-        Effect::Index(_),
     ] = &effects[..]
     else {
         panic!("one frame: {effects:?}")
