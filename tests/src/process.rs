@@ -92,6 +92,11 @@ pub fn resident(pid: u32) -> u64 {
     number_after(&format!("/proc/{pid}/status"), "VmRSS:").unwrap_or(0) * 1024
 }
 
+/// Returns the most memory that it ever held, in bytes.
+pub fn resident_peak(pid: u32) -> u64 {
+    number_after(&format!("/proc/{pid}/status"), "VmHWM:").unwrap_or(0) * 1024
+}
+
 /// Returns how often its threads went to sleep and were woken.
 pub fn wake_ups(pid: u32) -> u64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {

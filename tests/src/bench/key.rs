@@ -1,9 +1,7 @@
 //! From a key press to the changed screen; the reference is a bare ratatui program in the same pty.
 
-use anyhow::Context as _;
-
-use super::{Row, SIZE, bare, key_times, quantile, settled};
-use crate::{Terminal, World};
+use super::{Row, SIZE, bare, draft_row, key_times, quantile, settled};
+use crate::World;
 
 const KEYS: usize = 100;
 const ROUNDS: usize = 5;
@@ -36,14 +34,4 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
             )
         })
         .to_vec())
-}
-
-/// Returns the row in which the draft stands, so that looking at the screen costs both programs the same.
-fn draft_row(ours: &mut Terminal) -> anyhow::Result<u16> {
-    ours.send("7");
-    ours.wait_for("▌ 7");
-    let row = ours.look(|state| (0..SIZE.1).find(|row| state.row(*row).contains("▌ 7")));
-    ours.send("\x7f");
-    ours.wait_gone("▌ 7");
-    row.context("the draft is in no row of its own")
 }

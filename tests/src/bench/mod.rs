@@ -1,16 +1,20 @@
 //! What `cargo xtask bench` measures, each in a file of its own, and the rows that they return.
 
+pub mod engine;
 pub mod filter;
 pub mod hop;
 pub mod idle;
 pub mod key;
+pub mod large;
 pub mod load;
 pub mod start;
 pub mod stream;
 pub mod transfers;
+pub mod ui;
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use portable_pty::CommandBuilder;
 use serde::Serialize;
 
@@ -133,4 +137,14 @@ pub fn key_times(
         times.push(milliseconds(pressed.elapsed()));
     }
     times
+}
+
+/// Returns the row in which the draft stands, so that looking at the screen costs both programs the same.
+pub fn draft_row(ours: &mut Terminal) -> anyhow::Result<u16> {
+    ours.send("7");
+    ours.wait_for("▌ 7");
+    let row = ours.look(|state| (0..SIZE.1).find(|row| state.row(*row).contains("▌ 7")));
+    ours.send("\x7f");
+    ours.wait_gone("▌ 7");
+    row.context("the draft is in no row of its own")
 }

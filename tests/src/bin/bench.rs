@@ -9,7 +9,7 @@ use porthole_tests::bench::{self, Row};
 /// Measures release builds beside references taken in the same run.
 #[derive(Parser)]
 struct Options {
-    /// One of start, key, hop, stream, idle, filter, transfers, load; without it, all.
+    /// One of start, key, hop, stream, idle, filter, transfers, load, engine, ui; without it, all.
     name: Option<String>,
     /// Also writes the rows as JSON.
     #[arg(long)]
@@ -54,9 +54,23 @@ fn main() -> anyhow::Result<()> {
         };
         rows.extend(bench::load::measure(load)?);
     }
+    if wanted("engine") {
+        let size = match options.small {
+            true => &bench::engine::SMALL,
+            false => &bench::engine::FULL,
+        };
+        rows.extend(bench::engine::measure(size)?);
+    }
+    if wanted("ui") {
+        let size = match options.small {
+            true => &bench::ui::SMALL,
+            false => &bench::ui::FULL,
+        };
+        rows.extend(bench::ui::measure(size)?);
+    }
     anyhow::ensure!(
         !rows.is_empty(),
-        "there is no such measure; there are start, key, hop, stream, idle, filter, transfers, load"
+        "there is no such measure; there are start, key, hop, stream, idle, filter, transfers, load, engine, ui"
     );
     print!("{}", table(&rows));
     if let Some(path) = &options.json {
