@@ -75,10 +75,11 @@ pub(crate) fn commands(
     {
         let choice = Choice::Command(binding.command);
         if items.iter().all(|i| i.choice != choice) {
-            let note = if fits(binding.context) {
-                look.keys.key(binding)
-            } else {
-                format!("/{}", binding.id)
+            let key = look.keys.key(binding);
+            let note = match fits(binding.context) && !key.is_empty() {
+                true => key,
+                false if binding.slash && in_conversation => format!("/{}", binding.id),
+                false => String::new(),
             };
             items.push(Item::new(choice, binding.title, note));
         }

@@ -14,6 +14,9 @@ use porthole_tests::{
 };
 use serde_json::json;
 
+/// `Ctrl-Up`.
+const PREVIOUS_MESSAGE: &str = "\x1b[1;5A";
+
 /// Each size and ground that every scene is taken in.
 const VIEWS: &[(u16, u16, Ground)] = &[
     (80, 24, Ground::Dark),
@@ -83,6 +86,17 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
         let mut watcher = open(world, &session, *view)?;
         watcher.wait_for("200 runs pass");
         save(&watcher, folder, "conversation", *view)?;
+        watcher.send("\x0b");
+        watcher.wait_for("commands ─");
+        save(&watcher, folder, "palette", *view)?;
+        watcher.send("\x1b");
+        watcher.wait_gone("commands ─");
+        watcher.send(PREVIOUS_MESSAGE);
+        watcher.settle(Duration::from_millis(200));
+        watcher.send("{");
+        watcher.wait_for("Jitter is bounded");
+        save(&watcher, folder, "diff", *view)?;
+        watcher.send("\x1b");
         watcher.send("/home\r");
         watcher.wait_for("why is");
         save(&watcher, folder, "home", *view)?;

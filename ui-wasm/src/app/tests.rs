@@ -8,6 +8,8 @@ mod others;
 mod questions;
 mod rooms;
 mod screens;
+mod shown;
 mod sizes;
+mod states;
 mod words;
 mod world;

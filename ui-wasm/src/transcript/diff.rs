@@ -82,6 +82,9 @@ fn words_line(
     ])
 }
 
+/// How many lines are looked through for the counterpart of one.
+const NEAR: usize = 8;
+
 /// Returns for each line which of its bytes changed, where it has a counterpart that is much like it.
 fn changed_words(diff: &[DiffLine]) -> Vec<Option<(usize, usize)>> {
     let mut words = vec![None; diff.len()];
@@ -95,11 +98,16 @@ fn changed_words(diff: &[DiffLine]) -> Vec<Option<(usize, usize)>> {
         };
         let removed = run(at, DiffMark::Removed);
         let added = run(at + removed, DiffMark::Added);
-        for pair in 0..removed.min(added) {
-            let (old, new) = (at + pair, at + removed + pair);
-            if let Some((of_old, of_new)) = difference(&diff[old].text, &diff[new].text) {
+        let mut next = at + removed;
+        for old in at..at + removed {
+            let near = next..(next + NEAR).min(at + removed + added);
+            let found = near.into_iter().find_map(|new| {
+                difference(&diff[old].text, &diff[new].text).map(|words| (new, words))
+            });
+            if let Some((new, (of_old, of_new))) = found {
                 words[old] = Some(of_old);
                 words[new] = Some(of_new);
+                next = new + 1;
             }
         }
         at += (removed + added).max(1);
@@ -143,6 +151,28 @@ mod tests {
         assert_eq!(difference("alpha", "something else"), None);
         let (old, new) = difference("a a", "a a a").expect("alike");
         assert!(old.0 <= old.1 && new.0 <= new.1);
+    }
+
+    #[test]
+    fn a_line_finds_its_counterpart_behind_lines_that_are_new() {
+        let line = |mark, text: &str| DiffLine {
+            mark,
+            old: None,
+            new: None,
+            text: text.into(),
+        };
+        let diff = [
+            line(DiffMark::Removed, "    wait + jitter()"),
+            line(DiffMark::Removed, "    done"),
+            line(DiffMark::Added, "    // Why it is bounded."),
+            line(DiffMark::Added, "    wait + jitter().min(base)"),
+            line(DiffMark::Added, "    done;"),
+        ];
+        let words = changed_words(&diff);
+        assert_eq!(words[0], Some((19, 19)));
+        assert_eq!(words[3], Some((19, 29)));
+        assert!(words[1].is_some() && words[4].is_some());
+        assert_eq!(words[2], None);
     }
 
     proptest! {

@@ -1,71 +1,11 @@
 //! Every visible state at every size: nothing panics, nothing is drawn outside, every frame can be sent.
 
 use porthole_bridge::{Event, LinkState, Request, Size};
-use porthole_protocol::{ConversationState, EntryBody};
 
-use super::world::*;
-
-/// A state that people see: its name, the conversation, and the keys that lead there.
-type Seen = (
-    &'static str,
-    fn() -> ConversationState,
-    &'static [&'static str],
-);
-
-fn failed() -> ConversationState {
-    let mut state = talked();
-    let mut error = message(90, "");
-    error.body = EntryBody::Error {
-        text: "the model refused the key".into(),
-        hint: "set ANTHROPIC_API_KEY and try again".into(),
-    };
-    state.info.failed = Some(error.id);
-    state.entries.push(error);
-    state
-}
-
-fn marked() -> ConversationState {
-    let mut state = talked();
-    let mut reset = message(91, "");
-    reset.body = EntryBody::Reset;
-    state.entries.push(reset);
-    state
-}
-
-/// Everything that can be seen, each in one row.
-const SEEN: &[Seen] = &[
-    ("first minute", empty, &[]),
-    ("conversation", talked, &[]),
-    ("conversation, read", talked, &["backtab"]),
-    ("conversation, scrolled", talked, &["pgup"]),
-    ("card open", talked, &["ctrl-o"]),
-    ("thinking", talked, &["ctrl-t"]),
-    ("find", talked, &["ctrl-f", "r"]),
-    ("draft", talked, &["x", "alt-enter", "日", "y"]),
-    ("shell", talked, &["!", "l"]),
-    ("commands", talked, &["/"]),
-    ("sent", talked, &["x", "enter"]),
-    ("history", talked, &["ctrl-r"]),
-    ("working", working, &[]),
-    ("steering", working, &["tab"]),
-    ("question", waiting, &[]),
-    ("question, answered", waiting, &["alt-q"]),
-    ("error", failed, &[]),
-    ("reset", marked, &[]),
-    ("help", talked, &["f1"]),
-    ("palette", talked, &["ctrl-k"]),
-    ("sessions", talked, &["ctrl-p"]),
-    ("models", talked, &["alt-m"]),
-    ("thinking levels", talked, &["alt-t"]),
-    ("policies", talked, &["alt-p"]),
-    ("share", talked, &["alt-s"]),
-    ("home", talked, &["alt-h"]),
-    ("home, searched", talked, &["alt-h", "/", "f"]),
-    ("home, new", talked, &["alt-h", "n"]),
-    ("home, renamed", talked, &["alt-h", "r"]),
-    ("home, archived", talked, &["alt-h", "a"]),
-    ("home, help", talked, &["alt-h", "?"]),
-];
+use super::{
+    states::{SEEN, reached},
+    world::*,
+};
 
 /// Sizes at the edges of what there is, of each layout, and of what people have.
 const SIZES: &[(u16, u16)] = &[
@@ -97,10 +37,9 @@ fn check(name: &str, requests: Vec<Request>, size: (u16, u16)) {
 
 #[test]
 fn every_state_can_be_drawn_at_every_size() {
-    for (name, state, keys) in SEEN {
-        let mut world = World::with(80, 24, state());
-        world.wait(1_000);
-        world.keys(keys);
+    for seen in SEEN {
+        let (name, ..) = seen;
+        let mut world = reached(seen, 80, 24);
         for size in SIZES {
             let (cols, rows) = *size;
             let sent = world.send(Event::Resize(Size { cols, rows }));
@@ -114,11 +53,10 @@ fn every_state_can_be_drawn_at_every_size() {
 
 #[test]
 fn every_state_says_something_on_a_small_and_on_a_large_screen() {
-    for (name, state, keys) in SEEN {
+    for seen in SEEN {
+        let (name, ..) = seen;
         for (cols, rows) in [(40, 12), (80, 24), (200, 60)] {
-            let mut world = World::with(cols, rows, state());
-            world.wait(1_000);
-            world.keys(keys);
+            let mut world = reached(seen, cols, rows);
             let shown = world.screen();
             let words = shown.split_whitespace().count();
             assert!(words > 6, "{name} at {cols}x{rows}:\n{shown}");
