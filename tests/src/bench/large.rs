@@ -17,10 +17,13 @@ use crate::World;
 const VOCABULARY: u64 = 6_000;
 /// Words of an entry.
 const WORDS: usize = 24;
+/// After so many entries what came before is summed up, as it is wherever a model's context ends.
+const SUMMED_UP: u64 = 2_000;
 /// 2026-01-01, in milliseconds since the Unix epoch.
 const BEGIN_MS: u64 = 1_767_225_600_000;
 
-/// Makes a session of so many entries, questions and answers in turn, and returns its id. `seed` varies the words.
+/// Makes a session of so many entries, questions and answers in turn with a summary now and then, and returns its id.
+/// `seed` varies the words.
 ///
 /// # Errors
 /// Where the server takes no import.
@@ -66,18 +69,22 @@ fn write(file: &Path, dir: &Path, entries: u64, seed: u64) -> anyhow::Result<()>
 
 fn entry(id: u64, words: &mut Words) -> Entry {
     let text = words.text();
-    let is_question = id % 2 == 1;
-    let (kind, author) = match is_question {
-        true => (AuthorKind::Owner, "owner"),
-        false => (AuthorKind::Model, "mock/mock"),
-    };
-    let body = match is_question {
-        true => EntryBody::Message {
+    let (kind, author, body) = if id.is_multiple_of(SUMMED_UP) {
+        let body = EntryBody::Compaction {
+            summary: text,
+            automatic: true,
+            kept: Vec::new(),
+        };
+        (AuthorKind::System, "porthole", body)
+    } else if id % 2 == 1 {
+        let body = EntryBody::Message {
             text,
             mode: SendMode::FollowUp,
             attachments: Vec::new(),
-        },
-        false => EntryBody::Answer {
+        };
+        (AuthorKind::Owner, "owner", body)
+    } else {
+        let body = EntryBody::Answer {
             model: ModelRef {
                 provider: "mock".to_owned(),
                 model: "mock".to_owned(),
@@ -86,7 +93,8 @@ fn entry(id: u64, words: &mut Words) -> Entry {
             stop: Some("stop".to_owned()),
             usage: None::<Usage>,
             incomplete: false,
-        },
+        };
+        (AuthorKind::Model, "mock/mock", body)
     };
     Entry {
         id: EntryId(id),

@@ -36,6 +36,8 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 const OUTPUT_BYTES: u64 = 1 << 30;
 /// Pieces of output that may wait for the disk.
 const QUEUE: usize = 8;
+/// Bytes of pieces that go to the disk together.
+const TOGETHER: usize = 1 << 20;
 /// Most bytes of a command's end that what was kept is compared with.
 const COMPARED_BYTES: usize = 1 << 20;
 /// Most generations of one output: the one that grew, and the one that replaced it.
@@ -148,7 +150,12 @@ impl Kept {
         loop {
             tokio::select! {
                 piece = pieces.recv() => match piece {
-                    Some(piece) => self.take(&piece).await,
+                    Some(mut piece) => {
+                        while piece.len() < TOGETHER && let Ok(more) = pieces.try_recv() {
+                            piece.extend(more);
+                        }
+                        self.take(&piece).await;
+                    }
                     None => return,
                 },
                 () = sleep_until(due), if self.output.bytes > told => {

@@ -40,8 +40,29 @@ pub(super) struct Tail {
     open: Line,
     /// Whether the last byte was a carriage return.
     returned: bool,
-    /// Bytes of output so far.
+    /// Bytes of output so far, without those that wait.
     total: u64,
+    /// Bytes that wait, so that most of much output is never looked at line by line.
+    waiting: Vec<u8>,
+}
+
+/// Bytes that may wait.
+const WAITING_BYTES: usize = 512 << 10;
+
+/// Returns where a line begins from which on there is a whole tail; `None` where none does, or where lines that are
+/// written over may make it less.
+fn enough_from(output: &[u8]) -> Option<usize> {
+    let window = output.len().checked_sub(TAIL_BYTES)?;
+    let ends = |upto: usize| {
+        let ends = output[..upto].iter().enumerate().rev();
+        ends.filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at)
+    };
+    let by_lines = ends(output.len())
+        .take_while(|at| *at >= window)
+        .nth(TAIL_LINES);
+    let end = by_lines.or_else(|| ends(window).next())?;
+    let from = end + 1;
+    (!output[from..].contains(&b'\r')).then_some(from)
 }
 
 /// The end of an output.
@@ -56,9 +77,29 @@ pub(super) struct Cut {
 impl Tail {
     /// Takes the next piece of output.
     pub(super) fn push(&mut self, piece: &[u8]) {
-        for line in piece.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        self.waiting.extend_from_slice(piece);
+        if self.waiting.len() >= WAITING_BYTES {
+            self.settle();
+        }
+    }
+
+    /// Takes what waits.
+    fn settle(&mut self) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let from = enough_from(&waiting);
+        if let Some(from) = from {
+            self.lines.clear();
+            self.kept = 0;
+            self.total += from as u64;
+            self.open = Line::starting(self.total);
+            self.returned = false;
+        }
+        let last = &waiting[from.unwrap_or(0)..];
+        for line in last.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             self.push_run(line);
         }
+        waiting.clear();
+        self.waiting = waiting;
     }
 
     /// Takes bytes with at most one line feed or carriage return, which is the last.
@@ -109,7 +150,8 @@ impl Tail {
     }
 
     /// Returns the end of what came.
-    pub(super) fn cut(&self) -> Cut {
+    pub(super) fn cut(&mut self) -> Cut {
+        self.settle();
         let open = (!self.open.bytes.is_empty()).then_some(&self.open);
         let mut room = TAIL_BYTES;
         let mut texts = VecDeque::new();
@@ -167,6 +209,15 @@ mod tests {
     fn cut(output: &[u8]) -> Cut {
         let mut tail = Tail::default();
         tail.push(output);
+        tail.cut()
+    }
+
+    /// Without looking at much output in one go.
+    fn cut_line_by_line(output: &[u8]) -> Cut {
+        let mut tail = Tail::default();
+        for line in output.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            tail.push_run(line);
+        }
         tail.cut()
     }
 
@@ -233,7 +284,19 @@ mod tests {
             prop_assert!(whole.left_out as usize <= output.len());
             let mut tail = Tail::default();
             output.chunks(piece).for_each(|piece| tail.push(piece));
-            prop_assert_eq!(tail.cut(), whole);
+            prop_assert_eq!(&tail.cut(), &whole);
+            prop_assert_eq!(cut_line_by_line(&output), whole);
+        }
+
+        #[test]
+        fn much_output_ends_as_if_each_line_had_been_looked_at(
+            lines in prop::collection::vec(("[a-z]{0,9}", 0..40_usize, prop_oneof![20 => Just("\n"), 1 => Just("\r"), 1 => Just("")]), 1..40),
+            times in 1..3_000_usize,
+        ) {
+            let lines = lines.iter().map(|(letters, times, end)| letters.repeat(*times) + *end);
+            let output = lines.collect::<String>().repeat(times);
+            let output = &output.as_bytes()[..output.len().min(3 << 20)];
+            prop_assert_eq!(cut(output), cut_line_by_line(output));
         }
 
         #[test]

@@ -2,10 +2,7 @@
 
 use porthole_bridge::{Event, LinkState, Request, Size};
 
-use super::{
-    states::{SEEN, reached},
-    world::*,
-};
+use super::states::{SEEN, reached};
 
 /// Sizes at the edges of what there is, of each layout, and of what people have.
 const SIZES: &[(u16, u16)] = &[
