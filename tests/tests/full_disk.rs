@@ -1,5 +1,5 @@
-//! A disk without room: what was acknowledged stays, what cannot be kept is refused in words, and it goes on when there
-//! is room again. The disk is a small one in memory, which only root can make.
+//! A disk without room, or one that takes nothing: what was acknowledged stays, what cannot be kept is refused in words, and
+//! it goes on once the disk does. The disk is a small one in memory, which only root can make.
 
 use std::{
     fs::{self, File},
@@ -32,6 +32,21 @@ impl Disk {
         );
         eprintln!("skipped: a small disk cannot be mounted: {why}");
         None
+    }
+
+    /// Takes writing from it, or gives it back.
+    fn writable(&self, writable: bool) {
+        let how = if writable { "remount,rw" } else { "remount,ro" };
+        let done = Command::new("mount")
+            .args(["-o", how])
+            .arg(&self.0)
+            .output();
+        let done = done.expect("`mount` is needed here");
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
 
     /// Fills it to the last byte; returns the file that does.
@@ -122,4 +137,41 @@ fn a_server_that_cannot_start_for_want_of_room_says_so() {
         "{told}"
     );
     assert!(told.contains("space") || told.contains("full"), "{told}");
+}
+
+#[test]
+fn a_server_on_a_disk_that_takes_nothing_says_so_and_has_everything_afterwards() {
+    let world = World::new().expect("a world");
+    let Some(disk) = Disk::at(&world.data()) else {
+        return;
+    };
+    let _model = world
+        .model(vec![Step::text("the answer")])
+        .expect("a model");
+    let server = world.serve().expect("a server");
+    let session = world.session().expect("a session");
+    world
+        .ask(&["send", &session, "the question", "--wait"])
+        .expect("answered");
+    assert_eq!(server.stop(), Some(0));
+
+    disk.writable(false);
+    let bundle = world.bundle().display().to_string();
+    let output = world
+        .portholed(&["serve", "--listen", "127.0.0.1:0", "--bundle", &bundle])
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.starts_with("error: ") && told.contains("ead-only") && told.contains("hint: "),
+        "{told}"
+    );
+
+    disk.writable(true);
+    let _server = world.serve().expect("a server");
+    let transcript = world.ask(&["transcript", &session]).expect("a transcript");
+    assert!(
+        transcript.contains("the question") && transcript.contains("the answer"),
+        "{transcript}"
+    );
 }

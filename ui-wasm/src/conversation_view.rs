@@ -13,7 +13,9 @@ use crate::{
     around::{self, Around},
     conversation::{Conversation, Focus},
     effects::Effects,
-    hints::{Notices, composer_hints, gauge, hint_line, hint_row, notice_rows, notice_view},
+    hints::{
+        Notices, composer_hints, gauge, hint_line, hint_row, notice_rows, notice_view, reader_hints,
+    },
     keymap::{self, Command, Context},
     look::{self, Glyph, Look, sides},
     question::Stance,
@@ -68,7 +70,8 @@ pub(crate) fn view(
     let finding = match conversation.focus {
         Focus::Finding => finder(conversation, rows.hints, buf, look),
         _ => {
-            hints(conversation, notice, rows.hints, buf, look);
+            let is_closed = closed(conversation, fx).is_some();
+            hints(conversation, (notice, is_closed), rows.hints, buf, look);
             None
         }
     };
@@ -480,6 +483,15 @@ fn question(
         .view(&state.questions, area, buf, cx, look, stance)
 }
 
+/// Returns why nothing can be written here, where it cannot.
+fn closed<'a>(conversation: &'a Conversation, fx: &Effects) -> Option<&'a str> {
+    if !fx.may_send() {
+        return Some("you are viewing; only others can write here");
+    }
+    let info = conversation.state.as_ref().map(|state| &state.info)?;
+    info.read_only.as_deref()
+}
+
 fn composer(
     conversation: &mut Conversation,
     area: Rect,
@@ -487,15 +499,8 @@ fn composer(
     look: &Look,
     fx: &Effects,
 ) -> Option<Position> {
-    if !fx.may_send() {
-        look::pieces(
-            buf,
-            area,
-            &[(
-                "   you are viewing; only others can write here",
-                look.theme.dim,
-            )],
-        );
+    if let Some(why) = closed(conversation, fx) {
+        look::pieces(buf, area, &[("   ", look.theme.dim), (why, look.theme.dim)]);
         return None;
     }
     if conversation.is_missing() {
@@ -527,7 +532,13 @@ fn notice(conversation: &Conversation, page: Rect, look: &Look, fx: &Effects) ->
     notice_rows(&fx.notice, room, page.height < 20)
 }
 
-fn hints(conversation: &Conversation, notice: Notices, row: Rect, buf: &mut Buffer, look: &Look) {
+fn hints(
+    conversation: &Conversation,
+    (notice, is_closed): (Notices, bool),
+    row: Rect,
+    buf: &mut Buffer,
+    look: &Look,
+) {
     let theme = &look.theme;
     let gauge = gauge(conversation.state.as_ref(), look, row.width < 60);
     let wide = text::width(&gauge) as u16;
@@ -572,6 +583,7 @@ fn hints(conversation: &Conversation, notice: Notices, row: Rect, buf: &mut Buff
         Focus::Reading => {
             hint_line(Context::Reading, &[], left, buf, look);
         }
+        Focus::Composer | Focus::Finding if is_closed => reader_hints(left, buf, look),
         Focus::Composer | Focus::Finding => composer_hints(conversation, left, buf, look),
     }
     look::pieces(buf, right, &[(&gauge, theme.dim)]);

@@ -93,6 +93,7 @@ impl Editor {
     /// Puts a kept draft in place of the text.
     pub(crate) fn restore(&mut self, draft: Draft) {
         self.text = draft.text;
+        self.last = Last::Other;
         self.cursor = draft.cursor.min(self.text.len());
         while !self.text.is_char_boundary(self.cursor) {
             self.cursor -= 1;
@@ -176,9 +177,8 @@ impl Editor {
             return false;
         };
         let goal = self.goal.unwrap_or(col);
-        self.cursor = self.at_column(to, goal);
+        self.go(self.at_column(to, goal));
         self.goal = Some(goal);
-        self.typing = false;
         true
     }
 
@@ -229,6 +229,7 @@ impl Editor {
         self.cursor = to;
         self.goal = None;
         self.typing = false;
+        self.last = Last::Other;
     }
 
     fn erase(&mut self, from: usize, to: usize) -> Option<String> {
@@ -550,6 +551,24 @@ mod tests {
         assert_eq!(rows("你好吗", 3), ["你", "好", "吗"]);
         assert_eq!(rows("a\n\nb", 9), ["a", "", "b"]);
         assert_eq!(rows("", 9), [""]);
+    }
+
+    #[test]
+    fn what_was_put_back_is_replaced_only_while_the_cursor_stays_behind_it() {
+        let mut editor = field("one\ntwo |three");
+        editor.apply(C::KillToEnd);
+        editor.apply(C::Yank);
+        assert!(editor.move_row(false, 40));
+        editor.apply(C::YankOlder);
+        assert_eq!(marked(&editor), "onethree|\ntwo three");
+        editor.apply(C::Yank);
+        editor.click(0, 0, 40);
+        editor.apply(C::YankOlder);
+        assert_eq!(marked(&editor), "three|onethreethree\ntwo three");
+        editor.apply(C::Yank);
+        editor.restore(Draft::default());
+        editor.apply(C::YankOlder);
+        assert_eq!(marked(&editor), "three|");
     }
 
     #[test]

@@ -154,6 +154,25 @@ pub(crate) fn hint_row_with(
     x as u16
 }
 
+/// Draws what can be done where nothing can be written.
+pub(crate) fn reader_hints(row: Rect, buf: &mut Buffer, look: &Look) {
+    const WAYS: [(Command, &str); 4] = [
+        (Command::PageUp, "scrolls"),
+        (Command::Find, "finds words"),
+        (Command::Read, "reads"),
+        (Command::Palette, "commands"),
+    ];
+    let key = |(command, words): (Command, &str)| {
+        let contexts = [Context::Conversation, Context::Everywhere];
+        let binding = contexts
+            .into_iter()
+            .find_map(|c| keymap::binding(command, c));
+        binding.map(|b| (look.keys.key(b), words.to_owned()))
+    };
+    let hints: Vec<_> = WAYS.into_iter().filter_map(key).collect();
+    hint_row(&hints, row, buf, look);
+}
+
 /// Draws what can be done while a message is written.
 pub(crate) fn composer_hints(
     conversation: &Conversation,

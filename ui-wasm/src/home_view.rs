@@ -164,12 +164,18 @@ fn prompt(home: &Home, row: Rect, buf: &mut Buffer, look: &Look) -> Option<Posit
     let skip = before.saturating_sub(room);
     let shown = text::visible(editor.text()).into_owned();
     let skipped = text::head(&shown, skip).len();
+    // Where the cursor stands comes first, then what could be there.
+    let example = match &home.prompt {
+        Some(Prompt::New(_)) if shown.is_empty() => "  a directory there, such as ~ or ~/src/shop",
+        _ => "",
+    };
     look::pieces(
         buf,
         row,
         &[
             (label, look.theme.accent),
             (&shown[skipped..], look.theme.text),
+            (example, look.theme.dim),
         ],
     );
     home.prompt

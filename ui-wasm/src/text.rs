@@ -218,7 +218,11 @@ impl Wrapper {
 
     fn push(&mut self, text: &str, style: Style) {
         for cluster in text.graphemes(true) {
-            let cols = cluster_width(cluster);
+            // What no line can hold is left out, and that is shown.
+            let (cluster, cols) = match cluster_width(cluster) {
+                cols if cols > self.cols => ("…", 1),
+                cols => (cluster, cols),
+            };
             if cluster == " " {
                 self.end_word();
                 push_text(&mut self.gap, " ", style);
@@ -226,12 +230,12 @@ impl Wrapper {
                 continue;
             }
             // Wide scripts break between any two characters.
-            if cols == 2 {
+            if cols >= 2 {
                 self.end_word();
             }
             self.word.push((cluster.to_owned(), cols, style));
             self.word_cols += cols;
-            if cols == 2 {
+            if cols >= 2 {
                 self.end_word();
             }
         }

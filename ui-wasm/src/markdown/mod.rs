@@ -176,15 +176,14 @@ impl Document {
         place: impl Fn(usize) -> usize,
     ) {
         let whole = self.text.rfind('\n').map_or(0, |at| at + 1);
-        let line_start = |at: usize| self.text[..at].rfind('\n').map_or(0, |at| at + 1);
         let last = self
             .chunks
             .iter()
-            .rposition(|chunk| line_start(chunk.source.start) < whole);
+            .rposition(|chunk| self.line_start(chunk.source.start) < whole);
         let Some(at) = last.filter(|at| *at > self.stable_chunks) else {
             return;
         };
-        let stable = line_start(self.chunks[at].source.start);
+        let stable = self.line_start(self.chunks[at].source.start);
         if stable <= self.stable || !self.means_the_same_alone(stable) {
             return;
         }
@@ -204,6 +203,11 @@ impl Document {
         self.stable_chunks = at;
     }
 
+    /// Returns where the line of a place begins: what a block is indented by stands before it, and is a part of what it means.
+    fn line_start(&self, at: usize) -> usize {
+        self.text[..at].rfind('\n').map_or(0, |at| at + 1)
+    }
+
     /// Whether a block that starts there is the same block without what stands before it: an indented line right after
     /// another is a part of its paragraph, and code by itself.
     fn means_the_same_alone(&self, start: usize) -> bool {
@@ -221,7 +225,8 @@ impl Document {
                 continue;
             }
             let source = self.chunks[at].source.clone();
-            let text = format!("{}{}", self.definitions, &self.text[source.clone()]);
+            let source = self.line_start(source.start)..source.end;
+            let text = format!("{}{}", self.definitions, &self.text[source]);
             let mut blocks = blocks(Parser::new_ext(&text, options()).into_offset_iter());
             if blocks.len() != 1 {
                 // The block means something else by itself; it stays as it is.

@@ -276,6 +276,21 @@ fn fragment() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn code_in_a_fence_that_is_indented_is_coloured_where_it_stands() {
+    for (indent, more) in [(0, 0), (1, 0), (2, 2), (3, 5)] {
+        let (indent, more) = (" ".repeat(indent), " ".repeat(more));
+        let text = format!("{indent}```rs\n{indent}{more}let a = 1;\n{indent}```\n");
+        let mut document = Document::default();
+        let mut highlighter = Highlighter::default();
+        lay_out(&mut document, &text, 40, &mut highlighter);
+        while document.is_behind() {
+            lay_out(&mut document, &text, 40, &mut highlighter);
+        }
+        assert_eq!(shown(&document).trim_end(), format!("  {more}let a = 1;"));
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_fits_its_width(parts in prop::collection::vec(fragment(), 0..40), cols in 8usize..60) {

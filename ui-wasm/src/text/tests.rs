@@ -72,6 +72,10 @@ fn words_are_kept_whole_where_a_line_can_hold_them() {
     assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
     assert_eq!(wrap("漢字漢字漢", 5), ["漢字", "漢字", "漢"]);
     assert_eq!(wrap("", 5), [""]);
+    let four = "👩\u{fe0f}\u{200d}👩";
+    assert_eq!(width(four), 4, "it is one cluster and not one picture");
+    assert_eq!(wrap(&format!("a{four}b"), 3), ["a…b"]);
+    assert_eq!(wrap(&format!("a{four}b"), 4), ["a", four, "b"]);
 }
 
 #[test]

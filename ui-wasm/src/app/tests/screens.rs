@@ -246,7 +246,7 @@ fn the_palette_finds_by_typing() {
       │ think                                                                    │
       │                                                                          │
       │ ▸ choose how much the model thinks                                 Alt-T │
-      │   make this model and thinking the default of new sessions               │
+      │   make this model and thinking the default of new sessions      /default │
       │   show or fold what the model thinks                              Ctrl-T │
       └──────────────────────────────────────────────────────────────────────────┘
         ✓ shell   cargo test retry -- --nocap… 12 runs, 1 failed             8.4 s
