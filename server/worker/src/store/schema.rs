@@ -65,6 +65,8 @@ pub(super) fn open(path: &Path, is_new: bool) -> Result<Connection, StoreError> 
     if is_new {
         // Made here, so that no moment passes in which others may read it; its log gets the same rights.
         private_file(path)?;
+    } else {
+        free_log(path)?;
     }
     settle(Connection::open_with_flags(path, flags)?, path, is_new)
 }
@@ -94,6 +96,23 @@ fn settle(mut connection: Connection, path: &Path, is_new: bool) -> Result<Conne
     connection.set_prepared_statement_cache_capacity(32);
     migrate(&mut connection, path, is_new)?;
     Ok(connection)
+}
+
+/// Lets the log be written that stands beside the file: one that was made while the file could only be read has its rights, and
+/// would keep the store closed after the file has its own back.
+fn free_log(path: &Path) -> Result<(), StoreError> {
+    if std::fs::metadata(path)?.permissions().readonly() {
+        return Ok(());
+    }
+    for end in ["-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match std::fs::metadata(&name) {
+            Ok(log) if log.permissions().readonly() => set_private(Path::new(&name))?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Makes an empty file that nobody but its owner reads, where there is none.
