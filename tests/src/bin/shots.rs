@@ -14,8 +14,8 @@ use porthole_tests::{
 };
 use serde_json::json;
 
-/// `Ctrl-Up`.
-const PREVIOUS_MESSAGE: &str = "\x1b[1;5A";
+/// `Shift-Tab`: the transcript has the keys.
+const READ: &str = "\x1b[Z";
 
 /// Each size and ground that every scene is taken in.
 const VIEWS: &[(u16, u16, Ground)] = &[
@@ -74,9 +74,12 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
     terminal.send("The retry test fails about once in ten runs. Find out why and fix it.\r");
     terminal.wait_for("needs you");
     for view in VIEWS {
-        let watcher = open(world, &session, *view)?;
+        let mut watcher = open(world, &session, *view)?;
         watcher.wait_for("needs you");
         save(&watcher, folder, "question", *view)?;
+        watcher.send("/home\r");
+        watcher.wait_for("why is");
+        save(&watcher, folder, "home", *view)?;
     }
     drop(terminal);
     world
@@ -91,15 +94,11 @@ fn conversation(world: &World, folder: &Path) -> anyhow::Result<()> {
         save(&watcher, folder, "palette", *view)?;
         watcher.send("\x1b");
         watcher.wait_gone("commands ─");
-        watcher.send(PREVIOUS_MESSAGE);
-        watcher.settle(Duration::from_millis(200));
+        watcher.send(READ);
+        watcher.settle(Duration::from_millis(300));
         watcher.send("{");
-        watcher.wait_for("Jitter is bounded");
+        watcher.wait_for("+2 −1");
         save(&watcher, folder, "diff", *view)?;
-        watcher.send("\x1b");
-        watcher.send("/home\r");
-        watcher.wait_for("why is");
-        save(&watcher, folder, "home", *view)?;
     }
     server.stop();
     drop(model);
