@@ -80,8 +80,8 @@ fn until(expires_ms: u64, now_ms: u64) -> String {
     match (expires_ms, left) {
         (0, _) => String::new(),
         (_, 0..=119) => format!(", for another {left} min"),
-        (_, 120..=2879) => format!(", for another {} h", left / 60),
-        _ => format!(", for another {} days", left / 1440),
+        (_, 120..=2849) => format!(", for another {} h", (left + 30) / 60),
+        _ => format!(", for another {} days", (left + 720) / 1440),
     }
 }
 
@@ -107,6 +107,10 @@ mod tests {
             (
                 offer("full", false, 3 * day),
                 "You are invited to “fix ␛[31mit”, to work in it: send, steer, stop, upload and run commands, for another 3 days.",
+            ),
+            (
+                offer("view", false, 7 * day - 1_000),
+                "You are invited to “fix ␛[31mit”, to read and follow it, for another 7 days.",
             ),
             (
                 offer("full", true, day),

@@ -251,7 +251,8 @@ impl App {
 
     /// Tells the server that what was answered in the open session is being looked at.
     pub(crate) fn mark_read(&mut self) {
-        let Some((session, _)) = self.open.clone() else {
+        // What is new is the owner's to keep in mind.
+        let Some((session, _)) = self.open.clone().filter(|_| self.fx.is_owner()) else {
             return;
         };
         let unread = self.home.row(&session).is_some_and(|r| r.unread);

@@ -100,6 +100,8 @@ pub(crate) struct Composer {
     files: Option<(String, Files)>,
     /// Templates and skills that can be typed after `/`, where they came.
     prompts: Option<Prompts>,
+    /// The version that was asked for since the message begins with the mark of a command.
+    prompts_asked: Option<u64>,
     /// Files that go with the message.
     chips: Vec<Chip>,
     /// What the message answers.

@@ -390,12 +390,13 @@ impl Conversation {
         }
     }
 
-    fn fetch_prompts(&self, fx: &mut Effects) {
+    fn fetch_prompts(&mut self, fx: &mut Effects) {
         let pending =
             |c: &Call| matches!(c, Call::PromptsList { session, .. } if *session == self.session);
         let version = self.state.as_ref().map(|state| state.info.prompts);
-        if version.is_some_and(|version| self.composer.wants_prompts(version))
+        if fx.may_send()
             && !fx.server.is_pending(pending)
+            && version.is_some_and(|version| self.composer.asks_for_prompts(version))
         {
             fx.call(Call::PromptsList {
                 session: self.session.clone(),

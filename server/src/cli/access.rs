@@ -110,7 +110,7 @@ fn print_share(share: &Share, now_ms: u64) {
         share.id,
         share.session,
         standing.label(),
-        span(left)
+        remaining(left)
     );
     for guest in &share.guests {
         let seen = match guest.here {
@@ -206,6 +206,16 @@ fn span(seconds: u64) -> String {
     format!("{number} {unit}{plural}")
 }
 
+/// What was given seven days a moment ago has seven days left.
+fn remaining(seconds: u64) -> String {
+    let half = match seconds {
+        0..3_600 => 30,
+        3_600..172_800 => 1_800,
+        _ => 43_200,
+    };
+    span(seconds + half.min(seconds))
+}
+
 fn since(now_ms: u64, then_ms: u64) -> String {
     span(now_ms.saturating_sub(then_ms) / 1000)
 }
@@ -258,6 +268,19 @@ mod tests {
             (604_800, "7 days"),
         ] {
             assert_eq!(span(seconds), told);
+        }
+    }
+
+    #[test]
+    fn what_remains_is_told_to_the_nearest_unit() {
+        for (seconds, told) in [
+            (0, "0 seconds"),
+            (604_799, "7 days"),
+            (561_599, "6 days"),
+            (86_399, "24 hours"),
+            (119, "2 minutes"),
+        ] {
+            assert_eq!(remaining(seconds), told, "{seconds}");
         }
     }
 }

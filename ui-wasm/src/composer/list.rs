@@ -64,10 +64,13 @@ impl Composer {
         open
     }
 
-    /// Returns whether templates and skills are wanted that are not those of this version.
-    pub(crate) fn wants_prompts(&self, version: u64) -> bool {
-        let known = self.prompts.as_ref().map(|prompts| prompts.version);
-        self.editor.text().starts_with('/') && known.is_none_or(|known| known < version)
+    /// Returns whether templates and skills are to be asked for, and takes it that they are: once for each version, and each time
+    /// that someone begins to name one, since files come and go between turns.
+    pub(crate) fn asks_for_prompts(&mut self, version: u64) -> bool {
+        let wanted = self.editor.text().starts_with('/').then_some(version);
+        let asks = wanted.is_some() && self.prompts_asked != wanted;
+        self.prompts_asked = wanted;
+        asks
     }
 
     /// Takes the templates and skills.

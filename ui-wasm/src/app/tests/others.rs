@@ -356,6 +356,35 @@ fn the_palette_of_a_guest_who_views_offers_nothing_that_is_refused() {
 }
 
 #[test]
+fn a_guest_who_views_is_refused_nothing_that_nobody_asked_for() {
+    let mut start = start(80, 24);
+    start.role = porthole_bridge::Role::Guest;
+    let mut world = World::begin(start);
+    world.send(Event::LinkState(porthole_bridge::LinkState::Up {
+        epoch: 1,
+    }));
+    world.frame(json!({"hello": {"protocol": porthole_protocol::PROTOCOL_VERSION, "server": "0.1.0", "machine": "box",
+        "who": {"role": {"guest": {"session": "s1", "mode": "view", "may_approve": false}}, "id": "g-1", "name": "Mira"}}}));
+    let mut rows = rows_of_home();
+    rows.truncate(1);
+    rows[0].unread = true;
+    world.sessions(rows);
+    let mut state = talked();
+    state.info.prompts = 3;
+    world.snapshot(&state);
+    world.wait(2_000);
+    let calls: Vec<_> = world.calls().into_iter().map(|(_, call)| call).collect();
+    let refused = |call: &porthole_protocol::Call| {
+        matches!(
+            call,
+            porthole_protocol::Call::SessionRead { .. }
+                | porthole_protocol::Call::PromptsList { .. }
+        )
+    };
+    assert!(!calls.iter().any(refused), "{calls:?}");
+}
+
+#[test]
 fn a_failed_input_says_how_it_is_tried_again() {
     let mut state = talked();
     let last = state.entries.last_mut().expect("an entry");

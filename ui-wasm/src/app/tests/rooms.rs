@@ -442,4 +442,21 @@ fn templates_and_skills_are_completed_and_sent_as_they_are_written() {
         (&call["method"], &call["params"]["text"]),
         (&json!("conversation.submit"), &json!("/review a.rs"))
     );
+    world.text("/r");
+    let again = world.calls().into_iter().map(|(_, call)| call);
+    let again = again.filter(|call| matches!(call, Call::PromptsList { .. }));
+    assert_eq!(again.count(), 1, "what is there may be new");
+}
+
+#[test]
+fn templates_that_cannot_be_listed_are_asked_for_once() {
+    let mut world = World::with(90, 24, talked());
+    world.asked.clear();
+    world.text("/");
+    let (id, call) = called(&mut world);
+    assert_eq!(call["method"], "prompts.list");
+    world.refuse(id, "the disk is slow");
+    world.text("re");
+    world.wait(5_000);
+    assert!(world.calls().is_empty());
 }
