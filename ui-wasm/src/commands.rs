@@ -72,6 +72,7 @@ impl App {
             }
             C::Reply => self.pick_reply(),
             C::Save => self.pick_save(),
+            C::Export => self.pick_export(),
             C::Children => self.pick_conversation(),
             C::Reset => self.ask_reset(),
             C::Fork | C::Compact => self.turn_over(command, words),
@@ -123,6 +124,7 @@ impl App {
                 self.fx.may_send() && state.is_some_and(|s| !s.entries.is_empty())
             }
             C::Save => state.is_some_and(|s| !transcript::savable(s).is_empty()),
+            C::Export => self.fx.is_owner() && state.is_some_and(|s| !s.entries.is_empty()),
             C::Attach | C::AttachClipboard => self.fx.may_send(),
             C::Share
             | C::New
@@ -261,6 +263,7 @@ impl App {
             Choice::Save(what, name) => {
                 self.fx.act(Action::Download { what, name }, Purpose::Told);
             }
+            Choice::Export(format) => self.export(format),
             Choice::Theme(name) => self.look.choose_theme(&name),
             Choice::Told(text) => {
                 self.fx.notice.forget(text.as_deref());

@@ -1,7 +1,7 @@
 //! Commands that reach beyond the screen: files up and down, links for others, and conversations within a session.
 
-use porthole_bridge::{Action, UploadFrom};
-use porthole_protocol::{AccessId, Call, ConversationId, SessionState};
+use porthole_bridge::{Action, Source, UploadFrom};
+use porthole_protocol::{AccessId, Call, ConversationId, ExportFormat, SessionState, replies};
 
 use crate::{
     App,
@@ -44,6 +44,43 @@ impl App {
             let footer = "the launcher asks before it writes a file";
             self.picker = Some(Picker::new("save on this computer", items, footer));
         }
+    }
+
+    /// Lists what the session can be saved as.
+    pub(crate) fn pick_export(&mut self) {
+        if !self.fx.is_owner() {
+            let words = "only the owner can export a session";
+            self.fx.say(Tone::Info, words);
+            return;
+        }
+        const WAYS: [(ExportFormat, &str, &str); 3] = [
+            (
+                ExportFormat::Html,
+                "a page",
+                "everything in one file, for a browser",
+            ),
+            (ExportFormat::Markdown, "Markdown", "to be read and changed"),
+            (ExportFormat::Json, "JSON", "`portholed import` takes it"),
+        ];
+        let items =
+            WAYS.map(|(format, label, note)| Item::new(Choice::Export(format), label, note));
+        let footer = "the launcher asks before it writes a file";
+        self.picker = Some(Picker::new("save this session as", items.into(), footer));
+    }
+
+    /// Has the open session written into a file on the server.
+    pub(crate) fn export(&mut self, format: ExportFormat) {
+        if let Some((session, _)) = self.open.clone() {
+            self.fx.say(Tone::Info, "writing the session …");
+            self.fx.call(Call::SessionExport { session, format });
+        }
+    }
+
+    /// Offers what was written to the visitor's computer.
+    pub(crate) fn exported(&mut self, exported: replies::Exported) {
+        let what = Source::Export(exported.export);
+        let name = exported.name;
+        self.fx.act(Action::Download { what, name }, Purpose::Told);
     }
 
     /// Lists the conversations of the open session that can be reached from here.

@@ -6,7 +6,9 @@ use nucleo_matcher::{
     pattern::{AtomKind, CaseMatching, Normalization, Pattern},
 };
 use porthole_bridge::Source;
-use porthole_protocol::{AccessId, ConversationId, ModelRef, Policy, SessionId, Thinking};
+use porthole_protocol::{
+    AccessId, ConversationId, ExportFormat, ModelRef, Policy, SessionId, Thinking,
+};
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -49,6 +51,8 @@ pub(crate) enum Choice {
     Share(ShareChoice),
     /// Saves something on the visitor's computer, under a name.
     Save(Source, String),
+    /// Has the session written into a file, and saves that.
+    Export(ExportFormat),
     /// Something told lately, to be put away; `None`: all of it.
     Told(Option<String>),
     /// Something said before, to be answered: who said it, and what.

@@ -158,7 +158,7 @@ fn check_action(action: &Action) -> Result<(), CodecError> {
 
 fn source_bytes(what: &Source) -> usize {
     match what {
-        Source::Attachment(id) | Source::Output(id) => id.len(),
+        Source::Attachment(id) | Source::Output(id) | Source::Export(id) => id.len(),
         Source::File(path) => path.len(),
     }
 }

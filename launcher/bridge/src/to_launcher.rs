@@ -85,4 +85,6 @@ pub enum Source {
     File(Vec<u8>),
     /// The whole output of a command, by the id of its run.
     Output(String),
+    /// A session written into a file, by the id that its export named.
+    Export(String),
 }

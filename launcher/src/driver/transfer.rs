@@ -236,6 +236,7 @@ impl Job {
                 Source::Attachment(id) => porthole_door::Source::Attachment(id),
                 Source::File(path) => porthole_door::Source::File(path),
                 Source::Output(run) => porthole_door::Source::Output(run),
+                Source::Export(id) => porthole_door::Source::Export(id),
             },
             name: Some(name),
             place: transfer::Place::new(folder),

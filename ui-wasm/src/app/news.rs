@@ -227,7 +227,9 @@ impl App {
                 let _: Option<replies::Devices> = read(result, &mut self.fx);
             }
             Call::SessionExport { .. } => {
-                let _: Option<replies::Exported> = read(result, &mut self.fx);
+                if let Some(exported) = read::<replies::Exported>(result, &mut self.fx) {
+                    self.exported(exported);
+                }
             }
             Call::SessionRename { .. }
             | Call::SessionPin { .. }

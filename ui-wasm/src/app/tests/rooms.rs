@@ -1,5 +1,7 @@
 //! The list of sessions with what is within them, what the next one gets, what is answered, and what is asked back about.
 
+use porthole_bridge::{Action, Request, Source};
+
 use super::world::*;
 use porthole_protocol::{
     Call, ChildRow, ConversationDelta, ConversationId, SessionState, Thinking,
@@ -459,4 +461,38 @@ fn templates_that_cannot_be_listed_are_asked_for_once() {
     world.text("re");
     world.wait(5_000);
     assert!(world.calls().is_empty());
+}
+
+#[test]
+fn a_session_is_written_into_a_file_and_offered_to_the_launcher() {
+    let mut world = World::with(90, 24, talked());
+    world.text("/export ");
+    world.keys(&["enter"]);
+    let screen = world.screen();
+    assert!(
+        screen.contains("a page") && screen.contains("portholed import"),
+        "{screen}"
+    );
+    world.text("Markdown");
+    world.asked.clear();
+    world.keys(&["enter"]);
+    let (id, call) = called(&mut world);
+    assert_eq!(
+        call,
+        json!({"method": "session.export", "params": {"session": "s1", "format": "markdown"}})
+    );
+    world.asked.clear();
+    world.reply(
+        id,
+        json!({"export": "e1", "name": "fix the flaky retry test.md", "bytes": 900}),
+    );
+    let wanted = Action::Download {
+        what: Source::Export("e1".into()),
+        name: "fix the flaky retry test.md".into(),
+    };
+    let asked = world
+        .asked
+        .iter()
+        .any(|request| matches!(request, Request::Action { action, .. } if *action == wanted));
+    assert!(asked, "{:?}", world.asked);
 }

@@ -329,7 +329,7 @@ fn help_shows_every_key() {
      │                               the start does it too  /detach               │
      │   Esc                         stop the turn; then clear the message  /stop │
      │   ! before a command runs it and the model sees it; !! keeps it from the   │
-     └─────────────────────────────────────────────────────────────── ↓ 144 more ─┘
+     └─────────────────────────────────────────────────────────────── ↓ 146 more ─┘
     no cursor
     "#);
 }
